@@ -135,7 +135,8 @@ constexpr ListOption kLists[] = {
      "command, -p or --cgroup is given",
      "Exclude I/O of files below this directory"},
     {"file", "FILE", &capture::Selector::files,
-     "Only I/O of this file, under any name; system-wide unless a command, -p or --cgroup is given",
+     "Only I/O of this path, and of its file under any name; system-wide unless a command, -p or "
+     "--cgroup is given",
      "Exclude I/O of this file"},
     {"mount", "DIRECTORY", &capture::Selector::mounts,
      "Only I/O of the file system mounted here, and of its disk; system-wide unless a command, -p "

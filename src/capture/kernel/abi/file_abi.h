@@ -19,6 +19,37 @@ struct iot_file_key {
   iot_u32 generation;
 };
 
+/*
+ * A path that the filter includes, and the directories above it, the root first. Calls that name
+ * the path are recorded though they have no open file.
+ */
+#define IOT_NAMED_DEPTH 64 /* directories above a path; a power of two */
+#define IOT_NAMED_BYTES 4096
+struct iot_named_path {
+  iot_u32 next;                    /* number, plus 1, of the next path that ends alike; 0: none */
+  iot_u32 depth;                   /* directories above it */
+  iot_u16 begins[IOT_NAMED_DEPTH]; /* in `path`: of the name in each directory */
+  char path[IOT_NAMED_BYTES];      /* absolute, with its end */
+};
+
+/* A directory above a path, by the path's number. The map has its depth, 1 for the root. */
+struct iot_named_directory {
+  iot_u64 inode;
+  iot_u32 device;
+  iot_u32 path;
+};
+
+/* The last name of a path and its directory. The map has the verdict. */
+struct iot_named_entry {
+  iot_u64 inode;
+  iot_u64 name_hash;
+  iot_u32 device;
+  iot_u32 reserved;
+};
+
+/* Hash of a name: begins with a random number of the recording. */
+#define IOT_NAME_HASH_STEP(hash, letter) (((hash) ^ (iot_u8)(letter)) * 0x100000001b3ULL)
+
 /* Marks ids of files that the filter by file or by device excludes. */
 #define IOT_FILE_UNWANTED 0x80000000U
 #define IOT_FILE_PSEUDO 0x20000000U /* besides: only its file system excludes it */

@@ -69,6 +69,7 @@ struct iot_config {
   iot_u32 slots_per_cpu;     /* a power of two */
   iot_u32 files_at_once;     /* in a table of known files */
   iot_u32 in_flight_at_once; /* entries of a kind; 0: as many as the tables say */
+  iot_u32 named_paths;       /* at most so many are included: bpf/track/named_path.bpf.h */
   iot_u8 has_cast;      /* the kernel has bpf_rdonly_cast: pointers are followed without a helper */
   iot_u8 adopt_all;     /* tasks: all on the machine */
   iot_u8 adopt_pids;    /* tasks: processes in the map `adopted_pids` */
@@ -103,6 +104,7 @@ struct iot_config {
   iot_u64 tick_ns;                          /* the kernel's unit of some times */
   iot_u64 min_latency_ns;   /* events of shorter operations are left out; 0: none are */
   iot_u32 sample_of;        /* one of so many calls is recorded, at random; 0: all are */
+  iot_u64 name_seed;        /* of IOT_NAME_HASH_STEP */
   iot_u32 has_own;          /* programs load the preload library: bpf/track/self_io.bpf.h */
   iot_u32 own_path_skipped; /* bytes of the library's path before `own_path` */
   char own_path[IOT_OWN_PATH_BYTES];            /* the end of it */

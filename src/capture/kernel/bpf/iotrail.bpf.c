@@ -10,6 +10,7 @@ char _license[] SEC("license") = IOT_PROGRAM_LICENSE;
 const volatile struct iot_config iot_config = {};
 
 #include "track/file.bpf.c"
+#include "track/named_path.bpf.c"
 #include "track/task.bpf.c"
 
 #include "programs.bpf.h" /* made by the build: every *.bpf.c below probes/ */

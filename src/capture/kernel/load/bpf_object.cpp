@@ -201,6 +201,10 @@ void BpfObject::size_maps(const std::vector<std::string_view>& programs,
   bpf_map__set_max_entries(maps.first_files, configuration.files_at_once);
   if (configuration.adopt_pids)
     bpf_map__set_max_entries(maps.adopted_pids, IOT_PID_LIMIT);
+  if (configuration.named_paths != 0) {
+    bpf_map__set_max_entries(maps.named_paths, configuration.named_paths);
+    bpf_map__set_max_entries(maps.named_directories, configuration.named_paths * IOT_NAMED_DEPTH);
+  }
   if (!configuration.follows_async)
     bpf_map__set_max_entries(maps.asyncs, 1);
   if (!configuration.follows_connections)

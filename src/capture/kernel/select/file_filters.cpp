@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "capture/kernel/select/named_paths.hpp"
 #include "capture/selection/block_device.hpp"
 #include "capture/selection/file_system.hpp"
 #include "capture/selection/mounts.hpp"
@@ -89,7 +90,8 @@ Result<void> judge_file(BpfObject& object, const std::string& path, iot_verdict 
         "later, too.");
   if (S_ISDIR(status.st_mode))
     return fail("file " + path, "it is a directory", "--dir stands for the files below one.");
-  const iot_file_key key{.inode = status.st_ino, .device = file_system_of(path), .generation = 0};
+  const iot_file_key key{
+      .inode = status.st_ino, .device = file_system_of(path), .generation = generation_of(path)};
   return put(object.map_fd("wanted_files"), key, path, verdict);
 }
 

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,10 +13,12 @@
 #include <set>
 #include <string>
 
+#include "base/clock.hpp"
 #include "base/fd.hpp"
 #include "base/process.hpp"
 #include "capture/kernel/load/hooks.hpp"
 #include "capture/kernel/select/file_filters.hpp"
+#include "capture/kernel/select/named_paths.hpp"
 #include "capture/selection/cgroups.hpp"
 #include "capture/selection/containers.hpp"
 #include "capture/selection/file_system.hpp"
@@ -83,7 +86,11 @@ Result<void> judge_things(BpfObject& object, PidNumbers& numbers, const Selector
   };
   iot_u32 group = 0;
   const int groups = object.map_fd(verdict == IOT_WANTED ? "adopted_cgroups" : "excluded_cgroups");
-  each(things.files, [&](const auto& path) { return judge_file(object, path, verdict); });
+  NamedPaths named(object);
+  each(things.files, [&](const auto& path) {
+    auto judged = judge_file(object, path, verdict);
+    return judged && verdict == IOT_WANTED ? named.add(path) : judged;
+  });
   each(things.devices, [&](const auto& path) { return judge_device(object, path, verdict); });
   each(things.mounts, [&](const auto& path) { return judge_mount(object, path, verdict); });
   each(things.cgroups,
@@ -125,6 +132,9 @@ void fill_filters(iot_config& config, const Filter& filter) {
   config.adopt_cgroups = filter.wanted.choose_groups();
   config.filter_files = filter.wanted.choose_files();
   config.filter_devices = filter.wanted.choose_devices();
+  config.named_paths = most_named_paths(filter.wanted.files.size());
+  if (config.named_paths != 0 && ::getrandom(&config.name_seed, sizeof(config.name_seed), 0) < 0)
+    config.name_seed = monotonic_ns();
   config.filter_folders = !filter.wanted.folders.empty() || !filter.excluded.folders.empty();
   config.excludes_files = filter.excluded.choose_files();
   config.excludes_pseudo = filter.excludes_pseudo;

@@ -4,40 +4,11 @@
  */
 #include "track/file.bpf.h"
 #include "out/message.bpf.h"
+#include "track/climb.bpf.h"
+#include "track/named_path.bpf.h"
 
 iot_u32 last_file_id;
 struct iot_file_ages file_ages;
-
-enum climb { CLIMBED, IS_ACROSS, IS_ALONE, AT_ROOT, AT_TOP_OF_FILE_SYSTEM };
-
-/*
- * One step up from a directory entry, at[0], on a mount, at[1] (0: unknown): to its parent, or
- * across to its mount point. An entry that is its own parent but no root is alone: a file without a
- * directory, such as one of memfd_create. The state is in memory, not in registers: the verifier
- * forgets it there, and so checks each step alike.
- */
-static __always_inline enum climb climb(iot_u64* at) {
-  const struct dentry* dentry = (const struct dentry*)at[0];
-  const struct mount* mount = (const struct mount*)at[1];
-  const struct dentry* parent = BPF_CORE_READ(dentry, d_parent);
-  const struct dentry* root = 0;
-  const struct mount* above = 0;
-  if (mount) {
-    root = BPF_CORE_READ(mount, mnt.mnt_root);
-    above = BPF_CORE_READ(mount, mnt_parent);
-  }
-  if (dentry != root && dentry != parent) {
-    at[0] = (iot_u64)parent;
-    return CLIMBED;
-  }
-  if (mount && dentry != root)
-    return IS_ALONE;
-  if (!mount || above == mount)
-    return mount ? AT_ROOT : AT_TOP_OF_FILE_SYSTEM;
-  at[0] = (iot_u64)BPF_CORE_READ(mount, mnt_mountpoint);
-  at[1] = (iot_u64)above;
-  return IS_ACROSS;
-}
 
 /* Appends a name of a path. Returns 1 at its end. `room`, a constant: bytes of names that fit before the last one. */
 static __always_inline long walk_step(struct iot_message_file* message, const iot_u32 room) {
@@ -146,6 +117,13 @@ static __always_inline iot_u32 verdict_on_inode(const struct inode* inode) {
   return IOT_VERDICT(wanted_files, &key);
 }
 
+/* Of a file itself: its inode number may have belonged to another one before. */
+static __always_inline iot_u32 verdict_on_file(const struct iot_file_sight* sight) {
+  const struct iot_file_key key = sight->key;
+  const iot_u32 verdict = IOT_VERDICT(wanted_files, &key);
+  return verdict ? verdict : verdict_on_inode((const struct inode*)sight->inode);
+}
+
 static long search_step(iot_u32 index, struct folder_search* search) {
   const struct dentry* dentry = (const struct dentry*)search->at[0];
   search->verdict = verdict_on_inode(BPF_CORE_READ(dentry, d_inode));
@@ -168,7 +146,9 @@ static __always_inline int is_filtered_out(const struct iot_file_sight* sight) {
     return 1;
   if (!FILTERS_FILES)
     return 0;
-  iot_u32 verdict = verdict_on_inode((const struct inode*)sight->inode);
+  iot_u32 verdict = verdict_on_file(sight);
+  if (!verdict && iot_config.named_paths)
+    verdict = verdict_on_name(sight->file);
   if (!verdict && iot_config.filter_folders)
     verdict = verdict_on_folder(sight);
   return !iot_is_good(verdict, iot_config.filter_files);
@@ -217,6 +197,34 @@ __noinline iot_u32 iot_file_register(const struct iot_file_sight* sight) {
     return known & ~IOT_FILE_TOLD;
   iot_count(IOT_COUNTER_kernel_file_unknown);
   return 0;
+}
+
+/*
+ * A file that the filter excluded under its former name, and that was opened by a path which the
+ * filter includes, is a new file from then on.
+ */
+__noinline iot_u32 iot_file_by_new_name(iot_s32 fd) {
+  struct iot_task* task = iot_busy(bpf_get_current_task_btf());
+  const struct file* file = (const struct file*)iot_file_pointer_of_fd(fd);
+  if (!task || !file)
+    return 0;
+  const struct inode* inode = BPF_CORE_READ(file, f_inode);
+  struct iot_file_sight sight = {.inode = (iot_u64)inode, .file = (iot_u64)file};
+  sight.key.inode = BPF_CORE_READ(inode, i_ino);
+  sight.key.device = BPF_CORE_READ(inode, i_sb, s_dev);
+  sight.key.generation = BPF_CORE_READ(inode, i_generation);
+  iot_u32 id = find_file(&sight.key);
+  if ((id & IOT_FILE_MARKS) == IOT_FILE_UNWANTED && !is_filtered_out(&sight)) {
+    const iot_u32 new_id = next_file_id();
+    if (send_any_path(new_id, &sight) == SENT) {
+      id = new_id;
+      mark_file(&sight.key, id);
+    }
+  }
+  struct iot_cached_file* cached = &task->files[sight.key.inode & (IOT_TASK_FILES - 1)];
+  if (cached->inode == sight.key.inode && cached->device == sight.key.device)
+    cached->file = id & ~IOT_FILE_TOLD;
+  return id & ~IOT_FILE_TOLD;
 }
 
 __noinline iot_u32 iot_find_file(const struct iot_file_key* key) {

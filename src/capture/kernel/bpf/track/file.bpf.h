@@ -191,6 +191,9 @@ int iot_file_tell(const struct iot_file_sight* seen, iot_u32 is_program); /* fil
 /* Local id of the file of a descriptor of the running task; 0: none. */
 iot_u32 iot_file_of_fd(iot_s32 fd); /* file.bpf.c */
 
+/* The same after an open, of a file that the filter excluded under its former name. */
+iot_u32 iot_file_by_new_name(iot_s32 fd); /* file.bpf.c */
+
 /*
  * Finds the file that is mapped at an address of the running task: sets `entry_file` and the
  * position in it; 0 and IOT_OFFSET_NONE: none.

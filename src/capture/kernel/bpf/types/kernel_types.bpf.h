@@ -68,6 +68,10 @@ struct path {
   struct vfsmount* mnt;
   struct dentry* dentry;
 };
+struct fs_struct {
+  struct path root;
+  struct path pwd;
+};
 struct rw_semaphore {
   struct {
     s64 counter;
@@ -244,6 +248,7 @@ struct task_struct {
   struct task_struct* group_leader;
   struct pid* thread_pid;
   struct task_struct* real_parent;
+  struct fs_struct* fs;
   struct files_struct* files;
   struct mm_struct* mm;
   struct signal_struct* signal;

@@ -8,6 +8,7 @@
 
 #include "track/call.bpf.h"
 #include "track/core.bpf.h"
+#include "track/named_path.bpf.h"
 
 /* One call at its return. */
 struct returned {
@@ -98,11 +99,32 @@ struct object {
   iot_s32 fd;
   iot_u32 file;
   iot_u32 path;
+  iot_u32 is_named; /* the filter includes the path */
 };
 
 /* A filter of files excludes calls that only name a path. Global: checked once. */
 __noinline iot_u32 iot_string_of_object(iot_u64 path) {
   return iot_file_wanted(0) ? iot_string_of_user(path) : 0;
+}
+
+static __always_inline iot_u64 path_of(const struct returned* call) {
+  return call->arguments[(IOT_CALL_PATH(call->task->call) - 1) & 7];
+}
+
+/* False: the filter excludes a call that names two paths. */
+static __always_inline int describe_paths(iot_s32 old_fd, iot_u64 old_path, iot_u32* old_text,
+                                          iot_s32 new_fd, iot_u64 new_path, iot_u32* new_text) {
+  if (iot_config.named_paths) {
+    *old_text = iot_named_path(old_fd, old_path);
+    *new_text = iot_named_path(new_fd, new_path);
+  }
+  if (!*old_text && !*new_text && !iot_file_wanted(0))
+    return 0;
+  if (!*old_text)
+    *old_text = iot_string_of_user(old_path);
+  if (!*new_text)
+    *new_text = iot_string_of_user(new_path);
+  return 1;
 }
 
 static __always_inline struct object object_of(const struct returned* call) {
@@ -111,9 +133,12 @@ static __always_inline struct object object_of(const struct returned* call) {
   struct object object = {.fd = path_place ? IOT_AT_FDCWD : IOT_NO_FD};
   if (fd_place)
     object.fd = (iot_s32)call->arguments[(fd_place - 1) & 7];
-  if (path_place)
-    object.path = iot_string_of_object(call->arguments[(path_place - 1) & 7]);
-  else if (fd_place)
+  if (path_place && iot_config.named_paths)
+    object.path = iot_named_path(object.fd, path_of(call));
+  object.is_named = object.path != 0;
+  if (path_place && !object.path)
+    object.path = iot_string_of_object(path_of(call));
+  else if (!path_place && fd_place)
     object.file = iot_file_of_fd(object.fd);
   return object;
 }

@@ -35,10 +35,16 @@ static __always_inline void emit_open(struct returned* call) {
     flags = how[0];
     mode = how[1];
   }
-  const iot_u32 file = call->result >= 0 ? iot_file_of_fd((iot_s32)call->result) : 0;
-  if (!iot_file_of_call_wanted(file))
+  iot_u32 file = call->result >= 0 ? iot_file_of_fd((iot_s32)call->result) : 0;
+  iot_u32 text = 0;
+  if (iot_config.named_paths && call->result < 0)
+    text = iot_named_path(fd, path);
+  else if (iot_config.named_paths && file & IOT_FILE_UNWANTED)
+    file = iot_file_by_new_name((iot_s32)call->result);
+  if (!text && !iot_file_of_call_wanted(file))
     return;
-  const iot_u32 text = path ? iot_string_of_user(path) : 0;
+  if (!text && path)
+    text = iot_string_of_user(path);
   struct iot_place place;
   struct iot_syscall_open* record = RESERVE_CALL(syscall_open, &place, call);
   if (!record) {
@@ -70,9 +76,10 @@ static __always_inline void emit_truncate(struct returned* call) {
   const int has_path = call->number == IOT_syscall_truncate;
   const iot_s32 fd = has_path ? IOT_NO_FD : (iot_s32)call->arguments[0];
   const iot_u32 file = has_path ? 0 : iot_file_of_fd(fd);
-  if (!iot_file_of_call_wanted(file))
+  iot_u32 text = 0;
+  if (has_path ? !iot_describe_path(IOT_AT_FDCWD, call->arguments[0], &text)
+               : !iot_file_of_call_wanted(file))
     return;
-  const iot_u32 text = has_path ? iot_string_of_user(call->arguments[0]) : 0;
   struct iot_place place;
   struct iot_syscall_truncate* record = RESERVE_CALL(syscall_truncate, &place, call);
   if (!record) {
@@ -99,15 +106,16 @@ static __always_inline void emit_truncate(struct returned* call) {
 static __always_inline void emit_unlink(struct returned* call) {
   const int is_at = call->number == IOT_syscall_unlinkat;
   const iot_u64 path = is_at ? call->arguments[1] : call->arguments[0];
-  if (!iot_file_wanted(0))
+  const iot_s32 fd = is_at ? (iot_s32)call->arguments[0] : IOT_AT_FDCWD;
+  iot_u32 text = 0;
+  if (!iot_describe_path(fd, path, &text))
     return;
-  const iot_u32 text = iot_string_of_user(path);
   struct iot_place place;
   struct iot_syscall_unlink* record = RESERVE_CALL(syscall_unlink, &place, call);
   if (!record)
     return;
   record->path = text;
-  record->fd = is_at ? (iot_s32)call->arguments[0] : IOT_AT_FDCWD;
+  record->fd = fd;
   record->flags = is_at ? (iot_u32)call->arguments[2] : 0;
   COMMIT_CALL(record, &place, call);
 }
@@ -116,18 +124,20 @@ static __always_inline void emit_rename(struct returned* call) {
   const int is_at = call->number != IOT_syscall_rename;
   const iot_u64 old_path = is_at ? call->arguments[1] : call->arguments[0];
   const iot_u64 new_path = is_at ? call->arguments[3] : call->arguments[1];
-  if (!iot_file_wanted(0))
+  const iot_s32 old_fd = is_at ? (iot_s32)call->arguments[0] : IOT_AT_FDCWD;
+  const iot_s32 new_fd = is_at ? (iot_s32)call->arguments[2] : IOT_AT_FDCWD;
+  iot_u32 old_text = 0;
+  iot_u32 new_text = 0;
+  if (!describe_paths(old_fd, old_path, &old_text, new_fd, new_path, &new_text))
     return;
-  const iot_u32 old_text = iot_string_of_user(old_path);
-  const iot_u32 new_text = iot_string_of_user(new_path);
   struct iot_place place;
   struct iot_syscall_rename* record = RESERVE_CALL(syscall_rename, &place, call);
   if (!record)
     return;
   record->path = old_text;
   record->new_path = new_text;
-  record->fd = is_at ? (iot_s32)call->arguments[0] : IOT_AT_FDCWD;
-  record->new_fd = is_at ? (iot_s32)call->arguments[2] : IOT_AT_FDCWD;
+  record->fd = old_fd;
+  record->new_fd = new_fd;
   record->flags = call->number == IOT_syscall_renameat2 ? (iot_u32)call->arguments[4] : 0;
   COMMIT_CALL(record, &place, call);
 }
@@ -135,15 +145,16 @@ static __always_inline void emit_rename(struct returned* call) {
 static __always_inline void emit_mkdir(struct returned* call) {
   const int is_at = call->number == IOT_syscall_mkdirat || call->number == IOT_syscall_mknodat;
   const iot_u64 path = is_at ? call->arguments[1] : call->arguments[0];
-  if (!iot_file_wanted(0))
+  const iot_s32 fd = is_at ? (iot_s32)call->arguments[0] : IOT_AT_FDCWD;
+  iot_u32 text = 0;
+  if (!iot_describe_path(fd, path, &text))
     return;
-  const iot_u32 text = iot_string_of_user(path);
   struct iot_place place;
   struct iot_syscall_mkdir* record = RESERVE_CALL(syscall_mkdir, &place, call);
   if (!record)
     return;
   record->path = text;
-  record->fd = is_at ? (iot_s32)call->arguments[0] : IOT_AT_FDCWD;
+  record->fd = fd;
   record->mode = (iot_u32)(is_at ? call->arguments[2] : call->arguments[1]);
   COMMIT_CALL(record, &place, call);
 }
@@ -160,12 +171,15 @@ static __always_inline void emit_stat(struct returned* call) {
     flags = (iot_u32)call->arguments[2];
   else if (number == IOT_syscall_fstat)
     path = 0;
-  if (path && !(flags & IOT_at_AT_EMPTY_PATH) && !iot_file_wanted(0))
+  iot_u32 text = path && iot_config.named_paths ? iot_named_path(fd, path) : 0;
+  const int is_named = text != 0;
+  if (!is_named && path && !(flags & IOT_at_AT_EMPTY_PATH) && !iot_file_wanted(0))
     return;
-  const iot_u32 text = path ? iot_string_of_user(path) : 0;
+  if (!is_named && path)
+    text = iot_string_of_user(path);
   const int names_fd = number == IOT_syscall_fstat || (!text && flags & IOT_at_AT_EMPTY_PATH);
   const iot_u32 file = names_fd ? iot_file_of_fd(fd) : 0;
-  if (!iot_file_of_call_wanted(file))
+  if (!is_named && !iot_file_of_call_wanted(file))
     return;
   struct iot_place place;
   struct iot_syscall_stat* record = RESERVE_CALL(syscall_stat, &place, call);

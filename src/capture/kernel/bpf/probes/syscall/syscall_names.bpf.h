@@ -11,17 +11,25 @@
 static __always_inline void emit_link(struct returned* call) {
   const int is_linkat = call->number == IOT_syscall_linkat;
   const iot_u64 target = is_linkat ? call->arguments[1] : call->arguments[0];
-  const struct object object = object_of(call);
-  if (!iot_file_wanted(0))
+  const iot_s32 target_fd = is_linkat ? (iot_s32)call->arguments[0] : IOT_AT_FDCWD;
+  const int is_symbolic = call->number == IOT_syscall_symlink || call->number == IOT_syscall_symlinkat;
+  struct object object = object_of(call);
+  iot_u32 text = 0;
+  if (iot_config.named_paths && !is_symbolic)
+    text = iot_named_path(target_fd, target);
+  if (!text && !object.is_named && !iot_file_wanted(0))
     return;
-  const iot_u32 text = iot_string_of_user(target);
+  if (!text)
+    text = iot_string_of_user(target);
+  if (iot_config.named_paths && !object.path)
+    object.path = iot_string_of_user(path_of(call));
   struct iot_place place;
   struct iot_syscall_link* record = RESERVE_CALL(syscall_link, &place, call);
   if (!record)
     return;
   record->target = text;
   record->path = object.path;
-  record->target_fd = is_linkat ? (iot_s32)call->arguments[0] : IOT_AT_FDCWD;
+  record->target_fd = target_fd;
   record->fd = object.fd;
   record->flags = is_linkat ? (iot_u32)call->arguments[4] : 0;
   COMMIT_CALL(record, &place, call);
@@ -31,7 +39,7 @@ static __always_inline void emit_link(struct returned* call) {
 static __always_inline void emit_access(struct returned* call) {
   const int is_at = call->number != IOT_syscall_access;
   const struct object object = object_of(call);
-  if (!iot_file_wanted(0))
+  if (!object.is_named && !iot_file_wanted(0))
     return;
   struct iot_place place;
   struct iot_syscall_access* record = RESERVE_CALL(syscall_access, &place, call);
@@ -48,7 +56,7 @@ static __always_inline void emit_access(struct returned* call) {
 static __always_inline void emit_readlink(struct returned* call) {
   const int is_at = call->number == IOT_syscall_readlinkat;
   const struct object object = object_of(call);
-  if (!iot_file_wanted(0))
+  if (!object.is_named && !iot_file_wanted(0))
     return;
   struct iot_place place;
   struct iot_syscall_readlink* record = RESERVE_CALL(syscall_readlink, &place, call);
@@ -83,7 +91,7 @@ static __always_inline void emit_setattr(struct returned* call) {
   if (IOT_CALL_PATH(call->task->call) &&
       !object.path) /* futimens: no path, the descriptor itself */
     object.file = iot_file_of_fd(object.fd);
-  if (!iot_file_of_call_wanted(object.file))
+  if (!object.is_named && !iot_file_of_call_wanted(object.file))
     return;
   struct iot_place place;
   struct iot_syscall_setattr* record = RESERVE_CALL(syscall_setattr, &place, call);
@@ -105,7 +113,7 @@ static __always_inline void emit_xattr(struct returned* call) {
   const int is_list = number >= IOT_syscall_listxattr && number <= IOT_syscall_flistxattr;
   const int is_remove = number >= IOT_syscall_removexattr && number <= IOT_syscall_fremovexattr;
   const struct object object = object_of(call);
-  if (!iot_file_of_call_wanted(object.file))
+  if (!object.is_named && !iot_file_of_call_wanted(object.file))
     return;
   const iot_u32 name = is_list ? 0 : iot_string_of_user(call->arguments[1]);
   struct iot_place place;
@@ -125,7 +133,7 @@ _Static_assert(sizeof(struct iot_syscall_statfs) == sizeof(struct iot_syscall_ch
 /* Calls without further arguments to record. */
 static __always_inline void emit_object(struct returned* call) {
   const struct object object = object_of(call);
-  if (!iot_file_of_call_wanted(object.file))
+  if (!object.is_named && !iot_file_of_call_wanted(object.file))
     return;
   struct iot_place place;
   struct iot_syscall_statfs* record = reserve_call(&place, kind_of(call), call);
@@ -139,7 +147,7 @@ static __always_inline void emit_object(struct returned* call) {
 
 static __always_inline void emit_readdir(struct returned* call) {
   const struct object object = object_of(call);
-  if (!iot_file_of_call_wanted(object.file))
+  if (!object.is_named && !iot_file_of_call_wanted(object.file))
     return;
   struct iot_place place;
   struct iot_syscall_readdir* record = RESERVE_CALL(syscall_readdir, &place, call);

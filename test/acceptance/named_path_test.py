@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""--file: a path stands for itself and for the inode that it has when the recording begins.
+Real programs replace, remove and rename the file. strace says which of their calls name the path."""
+import collections
+import os
+import pathlib
+import re
+import subprocess
+
+import harness
+
+# Replaces r.conf in several ways. `sub/r.conf` is another file, `hard` the same one.
+SCRIPT = """
+cat r.conf; echo b >t.tmp; mv t.tmp r.conf; cat r.conf; rm r.conf; cat r.conf; echo c >r.conf; sed -i s/c/d/ r.conf
+cat ./r.conf sub/r.conf sub/../r.conf r.conf.not; cd sub; cat ../r.conf r.conf; stat ../r.conf; test -r ../r.conf; cd ..
+cd ..; cat etc/r.conf etc/sub/r.conf; cd etc; cat "$PWD/r.conf" "$PWD//sub/.././r.conf" "$PWD/sub/r.conf"
+ln r.conf hard; cat hard; chmod 600 r.conf; truncate -s 1 r.conf; mv r.conf away; cat away; cat r.conf; ln -s away r.conf; readlink r.conf
+true
+"""
+QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+CALL = re.compile(r"^(\d+) +(\w+)\((.*)")
+TEXT = re.compile(r'(?:(\d+)<([^>]*)>, |(AT_FDCWD)(?:<[^>]*>)?, )?"([^"]*)"')
+
+
+def make_place(place):
+    for name in ("etc", "etc/sub"):
+        (place / name).mkdir()
+        (place / name / "r.conf").write_text("a\n")
+    return place / "etc" / "r.conf"
+
+
+def count_by_strace(place, path):
+    """Calls that name the path, by the name of the call."""
+    log = place.parent / "strace"
+    subprocess.run(["strace", "-f", "-y", "-s", "4096", "-e", "trace=%file", "-o", log, "sh", "-c", SCRIPT], cwd=place / "etc", check=True, **QUIET)
+    counts, shell, directory = collections.Counter(), None, str(place / "etc")
+    for line in log.read_text().splitlines():
+        call = CALL.match(line)
+        if not call:
+            continue
+        pid, name, arguments = call.groups()
+        shell = shell or pid
+        named = [os.path.normpath(os.path.join(fd_path or directory, text)) for _, fd_path, _, text in TEXT.findall(arguments) if text]
+        if name == "symlink" or name == "symlinkat":
+            named = named[1:]
+        if name == "chdir" and pid == shell:
+            directory = named[0]
+        if str(path) in named and name != "execve":
+            counts[name] += 1
+    return dict(counts)
+
+
+class NamedPaths(harness.AcceptanceTest):
+    def counts(self, recording):
+        """Recorded calls that name a path, by the name of the call."""
+        rows = recording.query("SELECT call, count(*) AS calls FROM events WHERE layer = 'syscall' AND class IN "
+                               "('open', 'unlink', 'rename', 'stat', 'access', 'readlink', 'setattr', 'truncate', 'link') "
+                               "AND call NOT IN ('fchmod', 'fchown', 'fstat', 'ftruncate') GROUP BY call")
+        return {row["call"]: int(row["calls"]) for row in rows}
+
+    def test_calls_of_real_programs(self):
+        self.require_program("strace", "sed")
+        traced, place = self.folder / "traced", self.folder / "place"
+        traced.mkdir()
+        place.mkdir()
+        expected = count_by_strace(traced, make_place(traced))
+        self.assertGreater(sum(expected.values()), 20)
+        path = make_place(place)
+        recording = self.record("sh", "-c", SCRIPT, cwd=place / "etc", options=["--layers", "syscall,process", "--file", path], **QUIET)
+        self.require(recording, "syscall")
+        self.assert_adds_up(recording)
+        self.assertEqual(self.counts(recording), expected)
+        readers = recording.value("SELECT count(DISTINCT pid) FROM syscall_read")
+        self.assertGreaterEqual(readers, 10, "each cat reads the file that has the path then")
+        named = {row["path"] for row in recording.query("SELECT path FROM files")}
+        self.assertNotIn(str(place / "etc" / "sub" / "r.conf"), named, "another file with the same name")
+
+    def test_an_inode_number_of_another_file(self):
+        """ext4 gives the number of a removed file to the next one."""
+        _, point = self.make_disk("ext4", 16 << 20)
+        path = point / "f"
+        path.write_text("a")
+        script = f"rm {path}; echo other >{point}/g; stat -c %i {point}/g; echo b >{path}"
+        inode = os.stat(path).st_ino
+        recording = self.record("sh", "-c", script, options=["--layers", "syscall", "--file", path], stdout=subprocess.PIPE, text=True)
+        self.require(recording, "syscall")
+        self.assertEqual(recording.process.stdout.split()[0], str(inode), "the number was not used again")
+        self.assertEqual([row["path"] for row in recording.query("SELECT DISTINCT path FROM syscall_write JOIN files USING (file)")], [str(path)])
+
+    def test_a_symbolic_link_and_its_target(self):
+        target, link = self.folder / "target", self.folder / "link"
+        target.write_text("a")
+        link.symlink_to(target.name)
+        recording = self.record("sh", "-c", f"cd {self.folder}; cat target; rm link; echo b >link; cat link",
+                                options=["--layers", "syscall", "--file", link], **QUIET)
+        self.require(recording, "syscall")
+        self.assertEqual(recording.value("SELECT count(*) FROM syscall_unlink"), 1)
+        self.assertEqual({pathlib.Path(row["path"]).name for row in recording.query("SELECT path FROM files")}, {"target", "link"})
+
+
+if __name__ == "__main__":
+    harness.main()
