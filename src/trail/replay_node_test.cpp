@@ -141,5 +141,40 @@ TEST(replay_node, a_read_of_a_metadata_file_belongs_to_the_operation_that_needs_
             (Lines{"metadata 4:4096 exact", "other_metadata 0:4096 exact"}));
 }
 
+// A bio without a file and pages.
+Link link_of_bio(TestFacts facts, std::uint64_t op, std::uint64_t flags, std::uint64_t io_class) {
+  facts.bio(10, kNoOffset, 4096, op, flags);
+  for (Fact& fact : facts.facts)
+    if (fact.kind == FactKind::queued) {
+      fact.file = 0;
+      fact.io_class = io_class;
+    }
+  return facts.replay().links.at(0);
+}
+
+// As ext4lazyinit does, which initialises the tables of inodes.
+TEST(replay_node, what_a_kernel_thread_does_for_itself_has_its_name) {
+  TestFacts facts;
+  EXPECT_EQ(link_of_bio(facts, 0, IOT_block_write_zeroes, IOT_io_class_no_data).cause,
+            Cause::unknown);
+  facts.kernel_threads = {kTestPid};
+  const Link zeroes = link_of_bio(facts, 0, IOT_block_write_zeroes, IOT_io_class_no_data);
+  EXPECT_EQ(zeroes.cause, Cause::kernel_thread);
+  EXPECT_EQ(zeroes.confidence, Confidence::exact);
+  EXPECT_EQ(zeroes.pid, kTestPid);
+  const Link written = link_of_bio(facts, 0, IOT_block_write, IOT_io_class_other);
+  EXPECT_EQ(written.cause, Cause::kernel_thread);
+  EXPECT_EQ(written.confidence, Confidence::inferred);
+  EXPECT_EQ(link_of_bio(facts, 0, IOT_block_write, IOT_io_class_direct).cause, Cause::unknown)
+      << "memory of a program: the thread hands on what a call asked for";
+}
+
+// As of `dd oflag=direct of=/dev/sda` beside `record --device`, which has no calls on the node.
+TEST(replay_node, memory_of_a_program_is_direct_io_without_its_call) {
+  const Link link = link_of_bio({}, 4, IOT_block_write, IOT_io_class_direct);
+  EXPECT_EQ(link.cause, Cause::direct);
+  EXPECT_EQ(link.confidence, Confidence::exact);
+}
+
 } // namespace
 } // namespace iotrail::trail

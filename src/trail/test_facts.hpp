@@ -29,6 +29,7 @@ struct TestFacts {
   std::unordered_map<std::uint32_t, std::uint32_t> disk_caches;
   std::unordered_set<std::uint32_t> nodes;
   std::unordered_set<std::uint32_t> of_metadata;
+  std::unordered_set<std::uint32_t> kernel_threads;
   std::unordered_map<std::uint32_t, std::uint32_t> file_systems;
   std::unordered_set<std::uint32_t> on_disks;
 
@@ -142,6 +143,7 @@ struct TestFacts {
     replay.disk_caches = disk_caches;
     replay.nodes = nodes;
     replay.of_metadata = of_metadata;
+    replay.kernel_threads = kernel_threads;
     replay.file_systems = file_systems;
     replay.on_disks = on_disks;
     replay.has_bios = true;

@@ -61,6 +61,14 @@ Keys find_keys(const store::TraceReader& trace, iot_u16 kind, Meaning meaning) {
   return keys;
 }
 
+void find_kernel_threads(const store::TraceReader& trace, Replay& replay) {
+  constexpr std::uint32_t kParentOfKernelThreads = 2; // kthreadd
+  for (Rows rows(trace, IOT_KIND_processes, {Meaning::pid, std::string_view("parent_pid")});
+       rows.next();)
+    if (rows.key(1) == kParentOfKernelThreads)
+      replay.kernel_threads.insert(rows.key(0));
+}
+
 // File systems have the number of their disk. btrfs has another one, without a driver, and an inode
 // for its metadata.
 void note_file_system(Replay& replay, std::uint32_t file, std::uint32_t device,
@@ -217,6 +225,7 @@ Trails find_trails(const store::TraceReader& trace) {
   replay.direct = std::move(of_bios.direct_operations);
   replay.of_paths = find_operations_on_paths(trace);
   replay.traced = find_keys(trace, IOT_KIND_processes, Meaning::pid);
+  find_kernel_threads(trace, replay);
   Keys with_pages = find_keys(trace, IOT_KIND_cache_dirty, Meaning::file);
   with_pages.insert(replay.written_back.begin(), replay.written_back.end());
   Keys not_below = replay.of_metadata;

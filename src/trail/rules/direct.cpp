@@ -27,20 +27,33 @@ Cause cause_of_compressed(const Fact& bio, bool is_call) {
   return is_call && bio.range_bytes == 0 ? Cause::compressed : Cause::metadata;
 }
 
+// The memory of a program belongs to a call, even if its thread handed it on. The same holds for what
+// a device above had.
+bool is_of_kernel_thread(const State& state, const Fact& bio) {
+  return state.kernel_threads.contains(static_cast<std::uint32_t>(bio.pid)) && bio.above == 0 &&
+         bio.io_class != IOT_io_class_direct && bio.io_class != IOT_io_class_compressed;
+}
+
+bool moves_data(const Fact& bio) {
+  return bio.operation() == IOT_block_read || bio.operation() == IOT_block_write;
+}
+
 Cause cause_of(const State& state, const Fact& bio, bool is_call) {
   if (is_metadata(state, bio))
     return bio.op_id ? Cause::metadata : Cause::other_metadata;
   if (bio.flags & IOT_block_hint_swap)
     return Cause::swap;
   if (bio.op_id == 0)
-    return Cause::unknown;
-  if (bio.operation() != IOT_block_read && bio.operation() != IOT_block_write)
+    return is_of_kernel_thread(state, bio) ? Cause::kernel_thread : Cause::unknown;
+  if (!moves_data(bio))
     return Cause::discard;
   if (is_read_into_cache(bio))
     return Cause::read;
   if (bio.io_class == IOT_io_class_compressed)
     return cause_of_compressed(bio, is_call);
-  return is_call || bio.file != 0 ? Cause::direct : Cause::metadata;
+  // Memory of a program: its call may be on the disk's own node, which is not in the trace.
+  const bool is_direct = bio.file != 0 || bio.io_class == IOT_io_class_direct;
+  return is_call || is_direct ? Cause::direct : Cause::metadata;
 }
 
 } // namespace
@@ -60,7 +73,8 @@ BioParts charge_other(State& state, const Fact& bio) {
   // is not in the trace. For a read into the cache of a disk, the requested part is uncertain too:
   // a bio has no position in the node.
   if ((part.cause == Cause::metadata && !is_metadata(state, bio)) ||
-      (part.cause == Cause::direct && !call) ||
+      (part.cause == Cause::direct && !call && bio.io_class != IOT_io_class_direct) ||
+      (part.cause == Cause::kernel_thread && moves_data(bio)) ||
       (part.cause == Cause::read && (bio.flags & IOT_block_hint_readahead) != 0))
     part.confidence = Confidence::inferred;
   return {part};

@@ -32,6 +32,10 @@ namespace iotrail::trail {
         "the request belongs to the operation; its bios are not in the trace")                     \
   CAUSE(compressed, "compressed",                                                                  \
         "the operation wrote them or asked for them; on the device, they are compressed")          \
+  CAUSE(                                                                                           \
+      kernel_thread, "by kernel threads",                                                          \
+      "a thread of the kernel did it, for no operation in the trace: it initialised, gave back, "  \
+      "or repaired")                                                                               \
   CAUSE(dirty_before, "dirty before",                                                              \
         "no process in the trace wrote their page: dirty before, or by others")                    \
   CAUSE(other_metadata, "others' metadata",                                                        \

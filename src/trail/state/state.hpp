@@ -158,7 +158,8 @@ struct State {
       direct; // operations with bios of their own that bypass the cache
   std::vector<std::uint64_t>
       of_paths; // operations on paths that move no bytes of the program, sorted
-  std::unordered_set<std::uint32_t> traced; // processes in the trace; empty: all
+  std::unordered_set<std::uint32_t> traced;         // processes in the trace; empty: all
+  std::unordered_set<std::uint32_t> kernel_threads; // processes that are threads of the kernel
   std::unordered_map<std::uint32_t, std::uint32_t>
       disk_caches; // kernel-internal files with the pages of a disk: the disk
   std::unordered_set<std::uint32_t>

@@ -3,7 +3,7 @@
 --   pid           the process that made the call, even if another task queued the bio; 0: unknown
 --   comm          its name; NULL: unknown
 --   call          its call: a class of events; 'fault': a store to or load from mapped memory; 'other': an
---                 operation that is not in the trace; NULL: unknown
+--                 operation that is not in the trace; NULL: none, or unknown
 --   path          the file; NULL: none, or unknown
 --   cause         as in links
 --   is_remainder  1: no process is known for the cause
@@ -25,7 +25,7 @@ WITH
   sums AS (
     SELECT l.device AS device, l.direction AS direction, l.pid AS pid, n.path AS path, l.cause AS cause,
            l.is_remainder AS is_remainder,
-           CASE WHEN l.is_remainder = 1 THEN NULL WHEN c.class IS NOT NULL THEN c.class
+           CASE WHEN l.is_remainder = 1 OR l.cause = 'kernel_thread' THEN NULL WHEN c.class IS NOT NULL THEN c.class
                 WHEN l.cause IN ('mapped', 'mapped_read') THEN 'fault' ELSE 'other' END AS call,
            sum(l.bytes) AS bytes, sum(CASE WHEN is_error(l.error) THEN l.bytes ELSE 0 END) AS failed_bytes,
            sum(CASE l.confidence WHEN 'exact' THEN l.bytes ELSE 0 END) AS exact_bytes, count(DISTINCT nullif(l.op_id, 0)) AS operations, count(*) AS requests,

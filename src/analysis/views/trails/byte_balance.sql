@@ -36,7 +36,7 @@ INSERT INTO balance_parts
 SELECT direction, 20 + number, part, cause, meaning
 FROM (SELECT cause, number, meaning,
              CASE cause WHEN 'rounding' THEN 'rest of their pages' WHEN 'along' THEN 'rest of their folios'
-               WHEN 'read_ahead' THEN 'read ahead' WHEN 'mapped_read' THEN 'touched in mappings' WHEN 'outside' THEN 'read by others'
+               WHEN 'read_ahead' THEN 'read ahead' WHEN 'mapped_read' THEN 'touched in mappings' WHEN 'outside' THEN 'read by others' WHEN 'kernel_thread' THEN 'by kernel threads'
                WHEN 'metadata' THEN 'metadata and journal' WHEN 'request' THEN 'of requests without bios'
                WHEN 'dirty_before' THEN 'dirty before, or by others' WHEN 'other_metadata' THEN 'metadata for others'
                WHEN 'no_bio' THEN 'of others in one request' ELSE cause END AS part
