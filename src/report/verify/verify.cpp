@@ -131,10 +131,11 @@ Sentence conclusion(const Verdict& verdict) {
   }
   if (verdict.lost == 0)
     return sentence(begin).add(end);
-  return sentence(begin == "Everything adds up" ? "Everything that was recorded adds up" : begin)
-      .add(fmt::format(", with {{lost}} event{} lost", verdict.lost == 1 ? "" : "s"),
-           {count_value("lost", verdict.lost)})
-      .add(end);
+  const std::string rest(begin == "Everything adds up" ? "Everything that was recorded adds up"
+                                                       : begin);
+  return sentence(
+      fmt::format("{{lost}} event{} lost. {}{}", verdict.lost == 1 ? " was" : "s were", rest, end),
+      {count_value("lost", verdict.lost)});
 }
 
 // The sentence of the verdict, and its parts for programs.
