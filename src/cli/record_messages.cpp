@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/record_messages.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/shell_word.hpp"
 #include "capture/preload/collector/preload_source.hpp"
+#include "capture/selection/block_device.hpp"
+#include "capture/session/loop_devices.hpp"
 #include "capture/session/command.hpp"
 #include "cli/messages.hpp"
 #include "render/text/value_text.hpp"
@@ -24,6 +28,28 @@ void warn_of_blocker(const Stream& err, const std::vector<std::string>& command)
         err,
         fmt::format("iotrail: the app layer will not see {}: {}. The kernel's layers record it.",
                     output::printable(command.front()), why));
+}
+
+void warn_of_loop_devices(const Stream& err, const capture::Filter& filter) {
+  if (!filter.names_tasks())
+    return;
+  for (const std::string& device : filter.wanted.devices) {
+    const std::string path = device.contains('/') ? device : "/dev/" + device;
+    std::vector<std::string> loops = capture::loop_devices_on(capture::kernel::disk_of(path));
+    std::erase_if(loops, [&](const std::string& loop) {
+      return std::ranges::any_of(filter.wanted.devices, [&](const std::string& named) {
+        return named == loop || named == "/dev/" + loop;
+      });
+    });
+    if (loops.empty())
+      continue;
+    print_message(err, fmt::format("iotrail: {} has the files of {}. Kernel threads do their I/O "
+                                   "on it, which is not part of a recording of tasks. Name them "
+                                   "too: {}; or record all of {}, without a command or -p.",
+                                   output::printable(device), fmt::join(loops, ", "),
+                                   fmt::format("--device {}", fmt::join(loops, " --device ")),
+                                   output::printable(device)));
+  }
 }
 
 // Some errors name the source themselves.

@@ -14,6 +14,9 @@ namespace iotrail::cli {
 // Says why the preload library cannot see into a static, setuid or 32-bit program, if it is one.
 void warn_of_blocker(const Stream& err, const std::vector<std::string>& command);
 
+// Says that a recording of tasks lacks what loop devices on a selected disk do there for them.
+void warn_of_loop_devices(const Stream& err, const capture::Filter& filter);
+
 // `is_endless`: no command will end the recording.
 void print_begin(const Stream& err, bool is_endless,
                  const std::vector<capture::UnavailableSource>& refusals);

@@ -304,6 +304,22 @@ class Filters(harness.AcceptanceTest):
         journal = recording.value("SELECT count(*) FROM block_queue WHERE file = 0")
         self.assertGreater(journal, 0, "the disk's own journal belongs to no file and is recorded too")
 
+    def test_a_disk_with_the_file_of_another_disk(self):
+        """A kernel thread does the I/O of a loop device: a recording of a command says what to name."""
+        device, point = self.make_disk("ext4", 32 << 20)
+        inner = point / "inner"
+        inner.touch()
+        os.truncate(inner, 8 << 20)
+        upper = harness.run("losetup", "--find", "--show", inner).stdout.strip()
+        self.addCleanup(subprocess.run, ["losetup", "--detach", upper], check=False)
+        write = ["dd", "if=/dev/zero", f"of={upper}", "bs=64K", "count=16", "oflag=direct"]
+        recording = self.record(*write, options=["--device", device, "--layers", "block"])
+        self.assertIn(f"--device {pathlib.Path(upper).name}", " ".join(recording.process.stderr.split()))
+        both = self.record(*write, options=["--device", device, "--device", upper, "--layers", "block"], name="both")
+        self.assertNotIn("which is not part of a recording", both.process.stderr)
+        self.assertGreaterEqual(both.value("SELECT sum(bytes) FROM block_queue"), 1 << 20)
+        self.assertNotIn("which is not part of a recording", self.record("true", options=["--device", upper, "--layers", "block"], name="upper").process.stderr)
+
     def test_a_file_system_wherever_it_is_mounted(self):
         device, point = self.make_disk("ext4", 64 << 20)
         elsewhere, memory = self.folder / "elsewhere", self.folder / "memory"
