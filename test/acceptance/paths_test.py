@@ -232,6 +232,37 @@ class Paths(harness.AcceptanceTest):
         file_system = harness.run("df", "--output=fstype", self.folder).stdout.split()[-1]
         self.assertEqual(recording.value(f"SELECT file_system FROM files WHERE path = '{log}' AND is_deleted = 1"), file_system)
 
+    def test_a_file_that_overlayfs_copies(self):
+        """The copy has a number for a name, or none: programs know it by the file's name."""
+        _, upper = self.make_disk("ext4", 64 << 20)
+        lower, point = self.folder / "lower", self.folder / "over"
+        for folder in (lower, point, upper / "upper", upper / "work"):
+            folder.mkdir()
+        (lower / "big").write_bytes(b"x" * (4 << 20))
+        mounted = harness.run("mount", "-t", "overlay", "overlay", "-o", f"lowerdir={lower},upperdir={upper}/upper,workdir={upper}/work", point)
+        if mounted.returncode:
+            self.skipTest(f"no overlayfs: {mounted.stderr}")
+        self.addCleanup(harness.run, "umount", point)
+        recording = self.record("sh", "-c", f"echo x >>{point}/big; sync -f {point}", options=["--layers", "app,syscall,cache,block"])
+        self.require(recording, "syscall", "cache", "block")
+        written = recording.query("SELECT path, CAST(sum(bytes) AS BIGINT) AS bytes FROM device_causes WHERE direction = 'write' AND cause = 'write_back' "
+                                  "GROUP BY path ORDER BY bytes DESC")
+        self.assertEqual(written[0]["path"], str(point / "big"))
+        self.assertGreaterEqual(written[0]["bytes"], 4 << 20)
+        self.assertEqual(recording.query("SELECT path FROM file_names WHERE path LIKE '%/work/#%'"), [])
+        self.assertEqual(recording.value(f"SELECT count(DISTINCT file) FROM events WHERE layer IN ('app', 'syscall') AND file IN "
+                                         f"(SELECT file FROM files WHERE path = '{point}/big')"), 1)
+
+    def test_a_file_of_btrfs_is_one_file(self):
+        """stat(2) shows another device than the kernel has."""
+        self.require_program("mkfs.btrfs")
+        _, point = self.make_disk("btrfs", 256 << 20)
+        recording = self.record(sys.executable, "-c", f"open('{point}/file', 'w').write('x' * 9)", options=["--layers", "app,syscall"])
+        self.require(recording, "syscall", "app")
+        self.assertEqual(recording.value(f"SELECT count(*) FROM files WHERE path = '{point}/file'"), 1)
+        self.assertEqual(recording.query(f"SELECT DISTINCT layer FROM events JOIN files USING (file) WHERE files.path = '{point}/file' AND class = 'write' ORDER BY ALL"),
+                         [{"layer": "app"}, {"layer": "syscall"}])
+
 
 if __name__ == "__main__":
     harness.main()

@@ -98,7 +98,8 @@ void ArenaIds::add_file(const TextHeader& header, std::string_view path) {
     piece = std::make_unique<FilePiece>();
   const bool is_pseudo = leaves_out_pseudo_ && pseudo_devices_.contains(header.device);
   (*piece)[header.number % kPieceFiles] =
-      writer_.file_id({header.device, header.inode, header.generation}, header.mode, path) |
+      writer_.file_id({devices_.of(header.device, path), header.inode, header.generation},
+                      header.mode, path) |
       (is_pseudo ? kPseudo : 0);
 }
 

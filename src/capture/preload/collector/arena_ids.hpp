@@ -14,6 +14,7 @@
 
 #include "capture/preload/shared/arena.hpp"
 #include "capture/preload/shared/tick_clock.hpp"
+#include "capture/preload/collector/file_system_devices.hpp"
 #include "capture/selection/pseudo_file_systems.hpp"
 #include "store/writer/trace_writer.hpp"
 
@@ -73,6 +74,7 @@ private:
   const TickClock& clock_;
   bool leaves_out_pseudo_;
   PseudoDevices pseudo_devices_;
+  FileSystemDevices devices_;
   std::uint64_t left_out_ = 0;
   // Id in the trace by file number in the arena; 0: not reported. Allocated in chunks on demand,
   // because a number may be anything.
