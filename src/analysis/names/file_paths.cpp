@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "abi.h"
+#include "analysis/names/copied_up.hpp"
 #include "analysis/names/directory_links.hpp"
 #include "analysis/names/known_names.hpp"
 #include "analysis/names/name_changes.hpp"
@@ -26,12 +27,6 @@ namespace {
 
 constexpr std::uint64_t kNever = UINT64_MAX;
 constexpr std::size_t kNodeBytes = 128; // of a known name or descriptor, in addition to its text
-
-bool are_moves_recorded(const store::TraceReader& trace) {
-  return std::ranges::any_of(trace.manifest().hooks, [](const store::HookReport& hook) {
-    return hook.event == "syscall_chdir" && !hook.hook.empty();
-  });
-}
 
 class Finder {
 public:
@@ -393,7 +388,9 @@ void Finder::rename(const NameChange& change) {
 } // namespace
 
 TraceNames find_names(const store::TraceReader& trace, std::size_t most_bytes) {
-  return Finder(trace, most_bytes).find();
+  TraceNames names = Finder(trace, most_bytes).find();
+  name_copies(trace, names.paths);
+  return names;
 }
 
 } // namespace iotrail::analysis

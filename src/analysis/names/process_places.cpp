@@ -15,6 +15,12 @@ constexpr std::size_t kEntryBytes = 128; // of a known directory, in addition to
 
 } // namespace
 
+bool are_moves_recorded(const store::TraceReader& trace) {
+  return std::ranges::any_of(trace.manifest().hooks, [](const store::HookReport& hook) {
+    return hook.event == "syscall_chdir" && !hook.hook.empty();
+  });
+}
+
 std::size_t ProcessPlaces::add(std::uint32_t pid, std::uint32_t parent_pid, std::uint32_t container,
                                std::uint64_t at_ns) {
   containers_[pid] = container;

@@ -11,6 +11,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "store/reader/trace_reader.hpp"
+
 namespace iotrail::analysis {
 
 // The current directory of a process from a time on.
@@ -23,6 +25,9 @@ struct CurrentDirectory {
   // From a file that a relative path led to: wrong if the file has another name there.
   bool is_inferred = false;
 };
+
+// Whether the trace has all moves of processes to other directories.
+bool are_moves_recorded(const store::TraceReader& trace);
 
 class ProcessPlaces {
 public:
