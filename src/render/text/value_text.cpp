@@ -14,6 +14,15 @@ namespace iotrail::output {
 
 namespace {
 
+// "x 2.43"; a large one has no decimals: "x 25,025,024".
+std::string ratio_text(double ratio) {
+  constexpr double kWhole = 1000;
+  constexpr double kMost = 1e18;
+  return ratio < kWhole || !(ratio < kMost)
+             ? fmt::format("x {:.2f}", ratio)
+             : "x " + human_count(static_cast<std::uint64_t>(ratio + 0.5));
+}
+
 // A mean is printed like a count.
 std::uint64_t natural_of(const Value& value) {
   if (const auto* real = std::get_if<double>(&value))
@@ -114,7 +123,7 @@ std::string value_text(const Value& value, Meaning meaning, std::uint64_t scale_
   case Meaning::share:
     return human_share(real_of(value));
   case Meaning::ratio:
-    return fmt::format("x {:.2f}", real_of(value));
+    return ratio_text(real_of(value));
   case Meaning::date:
     return human_date(integer_of(value));
   case Meaning::change:

@@ -50,7 +50,7 @@ const NUMBERS = new Map([
   ['ns', (value) => durationText(Number(value))],
   ['count', countText],
   ['share', (value) => shareText(Number(value))],
-  ['ratio', (value) => `x ${fixed(Number(value), 2)}`],
+  ['ratio', (value) => (Number(value) < 1000 ? `x ${fixed(Number(value), 2)}` : `x ${countText(Math.round(Number(value)))}`)],
   ['second', (value) => fixed(Number(value), 6)],
 ]);
 
