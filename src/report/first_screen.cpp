@@ -7,11 +7,13 @@
 
 #include <fmt/ranges.h>
 
-#include "report/failed_calls.hpp"
+#include "report/coverage.hpp"
+#include "report/first_screen_notes.hpp"
 #include "report/sections.hpp"
 #include "report/small_result.hpp"
 #include "report/trace_facts.hpp"
 #include "report/warnings.hpp"
+#include "schema.hpp"
 #include "text/text_width.hpp"
 
 namespace iotrail::output {
@@ -25,7 +27,6 @@ constexpr double kMostLost = 0.5; // of the events: beyond it, the rest says lit
 constexpr std::size_t kFindings = 2;
 constexpr std::size_t kCommandWidth = 40;
 constexpr std::string_view kRefusalsRule = "refused_calls"; // said above, in refusals_of()
-constexpr std::uint64_t kMappedBytes = 1U << 20U;           // fewer hardly cost time
 
 const Section* section_with(const std::vector<Section>& sections, std::string_view id) {
   const auto found = std::ranges::find(sections, id, &Section::id);
@@ -34,6 +35,7 @@ const Section* section_with(const std::vector<Section>& sections, std::string_vi
 
 constexpr std::string_view kProcessor = "a processor";
 constexpr std::string_view kKernel = "the kernel";
+constexpr std::string_view kNotSplit = "not split";
 
 // What takes most of the time of the calls.
 struct Reason {
@@ -54,6 +56,8 @@ std::string activity_of(const std::string& kind) {
     return kind;
   if (kind == "unknown")
     return "in unknown parts";
+  if (kind == kNotSplit)
+    return "not split into work and waits";
   return (kind == kKernel ? "work of " : "waiting for ") + kind;
 }
 
@@ -99,9 +103,20 @@ double outside_share(const SectionRows& parts) {
   return parts.real(parts.size() - 1, "share");
 }
 
+// Waits in page faults slow a run as calls do, but are part of none.
+bool are_faults_the_reason(const std::vector<Section>& sections, const PageFaults& faults) {
+  const Section* parts = section_with(sections, "run_parts");
+  return faults.wait_share >= kPartly &&
+         (parts == nullptr || SectionRows(*parts).real(0, "share") < faults.wait_share);
+}
+
 // `is_part`: of selected calls, which cannot say what slows the run.
 Sentence verdict_of(const std::vector<Section>& sections, bool is_part,
-                    const Completeness& completeness) {
+                    const Completeness& completeness, const PageFaults& faults) {
+  if (!is_part && are_faults_the_reason(sections, faults))
+    return sentence(verdict_words(faults.wait_share, {}))
+        .add(": page faults took {wait_share} of the run",
+             {share_value("wait_share", faults.wait_share)});
   const Section* parts = section_with(sections, "run_parts");
   if (section_with(sections, "file_call_totals") == nullptr || parts == nullptr) {
     if (is_part)
@@ -170,7 +185,21 @@ std::string_view calls_head(const Section* run, const Section& time) {
              : "Calls on files:";
 }
 
-std::vector<Sentence> parts_of(const std::vector<Section>& sections, bool is_part) {
+// "not split into work and waits (not recorded: layers block, sched)"
+std::string activity_in(const store::TraceReader& trace, const std::string& kind) {
+  if (kind != kNotSplit)
+    return activity_of(kind);
+  std::vector<std::string_view> missing;
+  for (const auto layer : {IOT_LAYER_block, IOT_LAYER_sched})
+    if (!layer_not_recorded(trace, schema::layer_name(layer)).empty())
+      missing.push_back(schema::layer_name(layer));
+  return missing.empty() ? activity_of(kind)
+                         : fmt::format("{} (not recorded: layer{} {})", activity_of(kind),
+                                       missing.size() == 1 ? "" : "s", fmt::join(missing, ", "));
+}
+
+std::vector<Sentence> parts_of(const store::TraceReader& trace,
+                               const std::vector<Section>& sections, bool is_part) {
   std::vector<Sentence> parts;
   if (const Section* run = section_with(sections, "run_parts"); run != nullptr && !is_part)
     parts.push_back(listed(*run, "The run:", [](const SectionRows& rows, std::size_t row) {
@@ -178,8 +207,8 @@ std::vector<Sentence> parts_of(const std::vector<Section>& sections, bool is_par
     }));
   if (const Section* time = section_with(sections, "file_time"))
     parts.push_back(listed(*time, calls_head(section_with(sections, "run_parts"), *time),
-                           [](const SectionRows& rows, std::size_t row) {
-                             return activity_of(rows.text(row, "kind"));
+                           [&](const SectionRows& rows, std::size_t row) {
+                             return activity_in(trace, rows.text(row, "kind"));
                            }));
   return parts;
 }
@@ -195,6 +224,7 @@ std::string plain_cause(const std::string& cause) {
       {"compressed", "their data, compressed"},
       {"request", "requests without bios"},
       {"outside", "of other processes"},
+      {"kernel_thread", "of kernel threads"},
       {"dirty_before", "dirty before the recording, or by others"},
       {"other_metadata", "metadata for others"},
       {"no_bio", "of others in one request"},
@@ -300,7 +330,8 @@ bool has_failed_early(const store::Manifest& manifest) {
 }
 
 // What the verdict cannot know, since it was not recorded.
-Result<std::vector<Sentence>> gaps_of(analysis::Engine& engine, const Completeness& completeness) {
+std::vector<Sentence> gaps_of(analysis::Engine& engine, const Completeness& completeness,
+                              const PageFaults& faults) {
   std::vector<Sentence> gaps;
   const store::Manifest& manifest = engine.trace().manifest();
   if (Sentence losses = losses_sentence(completeness); !losses.empty())
@@ -312,17 +343,8 @@ Result<std::vector<Sentence>> gaps_of(analysis::Engine& engine, const Completene
     gaps.push_back(
         sentence("Recorded with {filters}: other I/O is not here.",
                  {text_value("filters", fmt::format("{}", fmt::join(manifest.filters, " ")))}));
-  const auto faults = SmallResult::query(
-      engine, "SELECT bytes, device_ns, coalesce(share, 0) AS share FROM fault_reads");
-  if (!faults)
-    return std::unexpected(faults.error());
-  if (faults->size() > 0 && faults->number(0, "bytes") >= kMappedBytes)
-    gaps.push_back(
-        sentence("{bytes} were read for page faults on mapped files, for which devices worked "
-                 "{device_ns} ({device_share} of the run). Time in faults counts as outside I/O.",
-                 {bytes_value("bytes", faults->number(0, "bytes")),
-                  ns_value("device_ns", faults->number(0, "device_ns")),
-                  share_value("device_share", faults->real(0, "share"))}));
+  if (Sentence read = faults_sentence(faults); !read.empty())
+    gaps.push_back(std::move(read));
   return gaps;
 }
 
@@ -342,13 +364,14 @@ Result<Document> make_first_screen(analysis::Engine& engine, std::string_view se
   auto bytes = bytes_of(engine, completeness);
   if (!bytes)
     return std::unexpected(bytes.error());
+  const auto faults = page_faults_of(engine);
+  if (!faults)
+    return std::unexpected(faults.error());
   Section verdict{.id = "verdict",
-                  .title = verdict_of(document.sections, !selection.empty(), completeness),
-                  .intro = parts_of(document.sections, !selection.empty())};
-  const auto gaps = gaps_of(engine, completeness);
-  if (!gaps)
-    return std::unexpected(gaps.error());
-  verdict.intro.insert(verdict.intro.begin(), gaps->begin(), gaps->end());
+                  .title = verdict_of(document.sections, !selection.empty(), completeness, *faults),
+                  .intro = parts_of(trace, document.sections, !selection.empty())};
+  const std::vector<Sentence> gaps = gaps_of(engine, completeness, *faults);
+  verdict.intro.insert(verdict.intro.begin(), gaps.begin(), gaps.end());
   const auto hangs = hangs_of(engine);
   if (!hangs)
     return std::unexpected(hangs.error());

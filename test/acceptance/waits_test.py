@@ -22,6 +22,21 @@ before = read(50)
 print(read(200) - before)
 """
 
+# Touches pages of a mapped file that are not in memory: it makes no calls meanwhile. Prints the same
+# count.
+FAULTS = """
+import mmap, os, resource, sys
+fd = os.open(sys.argv[1], os.O_RDONLY)
+size = os.fstat(fd).st_size
+memory = mmap.mmap(fd, size, prot=mmap.PROT_READ)
+memory.madvise(mmap.MADV_RANDOM)
+os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw
+for page in range(0, size, 4096):
+    memory[page]
+print(resource.getrusage(resource.RUSAGE_SELF).ru_nvcsw - before)
+"""
+
 WITHIN = """SELECT count(*) FROM all_waits AS w JOIN all_events AS c ON w.op_id = c.op_id
             WHERE c.layer = 'syscall' AND (w.ts_ns < c.ts_ns OR w.ts_ns + w.duration_ns > c.ts_ns + c.duration_ns)"""
 OVERLAPPING = """SELECT count(*) FROM (SELECT ts_ns, lag(ts_ns + duration_ns) OVER (PARTITION BY tid ORDER BY ts_ns) AS before
@@ -65,6 +80,26 @@ class Waits(harness.AcceptanceTest):
             if sum(waits.values()) == counted:
                 return
         self.fail(f"{counted} counted by the kernel, {waits} in the trace")
+
+    def test_page_faults_outside_of_calls(self):
+        _, mount_point = self.make_disk("ext4", 64 << 20)
+        data = mount_point / "data"
+        data.write_bytes(bytes(2 << 20))
+        harness.sync_file_system(mount_point)
+        for attempt in range(3):
+            recording = self.record(sys.executable, "-c", FAULTS, data, options=("--layers", "syscall,sched,block"), name=f"f{attempt}")
+            self.check(recording)
+            counted = int(recording.process.stdout)
+            self.assertGreater(counted, 200, "a wait for each page")
+            waits = recording.value("SELECT coalesce(sum(waits), 0) FROM wait_causes WHERE call = 'fault' AND reason <> 'cpu'")
+            self.assertGreaterEqual(waits, 0.9 * counted)
+            if waits == counted:
+                break
+        self.assertLessEqual(waits - counted, 20, "pages of the interpreter")
+        (faults,) = recording.query("SELECT wait_ns, bytes FROM fault_reads")
+        waited = recording.value("SELECT sum(blocked_ns) FROM waits WHERE op_id = 0")
+        self.assertGreaterEqual(faults["wait_ns"], waited)
+        self.assertIn("in page faults", " ".join(harness.run(harness.IOTRAIL, "report", recording.path).stdout.split()))
 
     def test_programs(self):
         self.require_program("sqlite3")

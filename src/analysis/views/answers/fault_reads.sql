@@ -1,14 +1,28 @@
--- What devices read for page faults on mapped files. Time in faults is part of no call: this is the
--- time in which devices worked for them. One row.
---   bytes       bytes read
---   device_ns   time with at least one such request at a device
---   share       device_ns by the time of the run; NULL: the run has no length
+-- What devices read for page faults on mapped files, and how long programs waited in page faults
+-- outside of calls. Such time is part of no call. One row.
+--   bytes        bytes read
+--   device_ns    time with at least one such request at a device
+--   share        device_ns by the time of the run; NULL: the run has no length
+--   wait_ns      time in which at least one thread waited in such a fault; NULL: waits were not recorded
+--   wait_share   wait_ns by the time of the run; NULL: the run has no length, or wait_ns is NULL
 CREATE VIEW fault_reads AS
 WITH
   reads AS (
     SELECT coalesce(total(bytes), 0) AS bytes, coalesce(union_length(issued_ns, completed_ns), 0) AS device_ns
     FROM links
     WHERE cause = 'mapped_read' AND completed_ns IS NOT NULL AND issued_ns IS NOT NULL
+  ),
+  in_faults AS (SELECT op_id, ts_ns, duration_ns FROM waits WHERE parent_op = 0 AND is_stack_of_fault(stack)),
+  in_calls AS (
+    SELECT op_id FROM all_events
+    WHERE duration_ns IS NOT NULL AND is_asked(layer) AND op_id <> 0 AND op_id IN (SELECT op_id FROM in_faults)
+  ),
+  waited AS (
+    SELECT CASE WHEN (SELECT count(*) > 0 FROM hooks WHERE event = 'sched_wait' AND hook <> '')
+             THEN coalesce(union_length(ts_ns, plus(ts_ns, duration_ns)), 0) END AS wait_ns
+    FROM in_faults
+    WHERE op_id NOT IN (SELECT op_id FROM in_calls)
   )
-SELECT CAST(f.bytes AS BIGINT) AS bytes, f.device_ns AS device_ns, least(f.device_ns / nullif(r.duration_ns, 0), 1) AS share
-FROM reads AS f CROSS JOIN run AS r;
+SELECT CAST(f.bytes AS BIGINT) AS bytes, f.device_ns AS device_ns, least(f.device_ns / nullif(r.duration_ns, 0), 1) AS share,
+       w.wait_ns AS wait_ns, least(w.wait_ns / nullif(r.duration_ns, 0), 1) AS wait_share
+FROM reads AS f CROSS JOIN waited AS w CROSS JOIN run AS r;

@@ -2,7 +2,7 @@
 -- the kinds add up to the sum of the calls' durations.
 --   kind    'the disk', 'write-back' (of data or metadata, beside the disk's own work), 'the journal', 'a processor', 'a lock', 'a limit', 'memory', 'a server', 'others',
 --           'the kernel' (work), 'outside the kernel' (the C library, and the cost of tracing), 'completion' (asynchronous operations),
---           'unknown' (no layer below the C library was recorded)
+--           'not split' (work and waits, which need layers sched and block), 'unknown' (no layer below the C library was recorded)
 --   ns      its time
 --   share   its share of the time of all calls on files
 CREATE VIEW file_time AS
@@ -21,6 +21,7 @@ WITH
                 WHEN t.part = 'wait' THEN 'others'
                 WHEN t.part = 'outside the kernel' THEN 'outside the kernel'
                 WHEN t.part = 'call' THEN 'unknown'
+                WHEN t.part = 'kernel' THEN 'not split'
                 ELSE 'the kernel' END AS kind
     FROM file_call_parts AS t
   ),

@@ -5,7 +5,7 @@
 --   waited_in     the kernel function that waited; NULL: unknown, or none
 --   for_others    1: another program ends such a call or wait, not I/O of files, as for polls, pipes, sockets and
 --                 terminals
---   operations    number of calls that waited
+--   operations    number of calls that waited; each wait in a fault outside calls counts as one
 --   waits         number of waits
 --   wait_ns       sum of the waits
 --   longest_ns    the longest wait
@@ -20,17 +20,19 @@ WITH
   ),
   faults AS (SELECT DISTINCT op_id AS fault_op, 'fault' AS what FROM fault_file WHERE op_id <> 0),
   parts AS (
-    SELECT op_id, parent_op, reason, waited_in, blocked_ns AS part_ns FROM waits WHERE reason IS NOT NULL
+    SELECT op_id, parent_op, reason, waited_in, blocked_ns AS part_ns, op_id = 0 AND is_stack_of_fault(stack) AS in_fault
+    FROM waits WHERE reason IS NOT NULL
     UNION ALL
-    SELECT op_id, parent_op, 'cpu' AS reason, NULL AS waited_in, runnable_ns AS part_ns FROM waits WHERE runnable_ns > 0
+    SELECT op_id, parent_op, 'cpu' AS reason, NULL AS waited_in, runnable_ns AS part_ns, op_id = 0 AND is_stack_of_fault(stack) AS in_fault
+    FROM waits WHERE runnable_ns > 0
   )
-SELECT coalesce(c.call, o.call, f.what) AS call, p.reason AS reason, p.waited_in AS waited_in,
+SELECT coalesce(c.call, o.call, f.what, CASE WHEN p.in_fault THEN 'fault' END) AS call, p.reason AS reason, p.waited_in AS waited_in,
        greatest(coalesce(c.call_for_others, o.call_for_others, 0), coalesce(r.is_for_others, 0)) AS for_others,
-       count(DISTINCT p.op_id) AS operations, count(*) AS waits, total(p.part_ns) AS wait_ns, max(p.part_ns) AS longest_ns
+       count(DISTINCT nullif(p.op_id, 0)) + count(*) FILTER (p.op_id = 0) AS operations, count(*) AS waits, total(p.part_ns) AS wait_ns, max(p.part_ns) AS longest_ns
 FROM parts AS p
   LEFT JOIN calls AS c ON p.op_id = c.call_op
   LEFT JOIN calls AS o ON p.parent_op = o.call_op
   LEFT JOIN faults AS f ON p.op_id = f.fault_op
   LEFT JOIN wait_reasons AS r ON p.reason = r.reason
-GROUP BY coalesce(c.call, o.call, f.what), p.reason, p.waited_in,
+GROUP BY coalesce(c.call, o.call, f.what, CASE WHEN p.in_fault THEN 'fault' END), p.reason, p.waited_in,
          greatest(coalesce(c.call_for_others, o.call_for_others, 0), coalesce(r.is_for_others, 0));

@@ -241,7 +241,7 @@ Unfinished unfinished_records(BpfObject& object, const CallsInProgress& calls,
   add_spans(object, stopped_ns, records);
   if (is_wanted(config, IOT_KIND_sched_wait))
     for (const iot_task& task : object.skeleton().bss->task_states)
-      if (task.owner.op_id != 0 && task.wait_start_ns != 0)
+      if (task.wait_start_ns != 0)
         records.push_back(wait_record(task, stopped_ns));
   if (is_wanted(config, IOT_KIND_block_complete))
     for (const auto& [key, request] : open_requests(object))

@@ -42,17 +42,23 @@ static __always_inline iot_u64 iot_new_op(struct iot_task* task) {
 static __noinline int iot_emit_wait(struct iot_task* task, iot_u64 now_ns, iot_s32 result) {
   const iot_u64 start_ns = task->wait_start_ns;
   task->wait_start_ns = 0;
+  struct iot_owner owner = *iot_owner_of(task);
+  if (result && start_ns < task->entry_ns) { /* before the call in progress */
+    now_ns = task->entry_ns;
+    owner.op_id = 0;
+    owner.parent_op = 0;
+  }
   const iot_u64 woken_ns = task->wait_state == 'R' ? start_ns : task->woken_ns;
   struct iot_place place;
   struct iot_sched_wait* record = IOT_RESERVE(sched_wait, &place);
   if (!record)
     return 0;
   record->duration_ns = now_ns - start_ns;
-  record->runnable_ns = woken_ns ? now_ns - woken_ns : 0;
+  record->runnable_ns = woken_ns && woken_ns < now_ns ? now_ns - woken_ns : 0;
   record->stack = task->wait_stack;
   record->state = task->wait_state;
   record->result = result;
-  iot_commit(&place, iot_owner_of(task), start_ns);
+  iot_commit(&place, &owner, start_ns);
   return 0;
 }
 

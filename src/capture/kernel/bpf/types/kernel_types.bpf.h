@@ -203,6 +203,7 @@ struct mm_struct {
   unsigned long arg_start;
   unsigned long arg_end;
 };
+#define PF_EXITING 0x00000004
 #define PF_IO_WORKER 0x00000010
 #define PF_MEMALLOC 0x00000800 /* the task frees memory */
 #define PF_KSWAPD 0x00020000

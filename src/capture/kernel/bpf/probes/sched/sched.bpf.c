@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
  *
- * Waits of tasks in an operation. The task that is switched out runs the program, with the run
+ * Waits of tasks in an operation, and of programs in page faults outside of one. The task that is switched out runs the program, with the run
  * queue locked: nothing here may wake a task.
  */
 #include "track/core.bpf.h"
@@ -86,16 +86,24 @@ static __always_inline iot_u32 state_of(int preempted, iot_u32 kernel_state) {
   return kernel_state & IOT_TASK_TRACED ? 't' : 'T';
 }
 
-/* NULL: it is not in a traced operation. */
-static __always_inline struct iot_task* waiting_task(struct task_struct* task) {
-  struct iot_task* own = task->pid ? iot_busy(task) : 0;
-  return own && own->owner.op_id ? own : 0;
+static __always_inline struct iot_task* task_of(struct task_struct* task) {
+  return task->pid ? iot_busy(task) : 0;
+}
+
+/*
+ * Outside of an operation, a program's task waits uninterruptibly only for a page that it touches,
+ * unless it ends.
+ */
+static __always_inline int is_in_page_fault(const struct task_struct* task, int preempted,
+                                            iot_u32 kernel_state) {
+  return !preempted && kernel_state & IOT_TASK_UNINTERRUPTIBLE &&
+         !(task->flags & (PF_KTHREAD | PF_IO_WORKER | PF_EXITING));
 }
 
 static __always_inline void begin_wait(void* context, struct task_struct* prev, int preempted,
                                        iot_u32 kernel_state) {
-  struct iot_task* task = waiting_task(prev);
-  if (!task)
+  struct iot_task* task = task_of(prev);
+  if (!task || (!task->owner.op_id && !is_in_page_fault(prev, preempted, kernel_state)))
     return;
   const iot_u64 now_ns = bpf_ktime_get_ns(); /* walking the stack takes longer than some waits */
   if (task->wait_start_ns)
@@ -109,7 +117,7 @@ static __always_inline void begin_wait(void* context, struct task_struct* prev, 
 }
 
 static __always_inline void end_wait(struct task_struct* next) {
-  struct iot_task* task = waiting_task(next);
+  struct iot_task* task = task_of(next);
   if (task && task->wait_start_ns)
     iot_emit_wait(task, bpf_ktime_get_ns(), 0);
 }
@@ -125,7 +133,7 @@ int BPF_PROG(sched_switch, int preempted, struct task_struct* prev, struct task_
 /* Runs in the context of the waker. */
 SEC("?tp_btf/sched_waking")
 int BPF_PROG(sched_waking, struct task_struct* woken) {
-  struct iot_task* task = waiting_task(woken);
+  struct iot_task* task = task_of(woken);
   if (task && task->wait_start_ns && !task->woken_ns)
     task->woken_ns = bpf_ktime_get_ns();
   return 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "report/failed_calls.hpp"
+#include "report/first_screen_notes.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -9,6 +9,9 @@
 namespace iotrail::output {
 
 namespace {
+
+constexpr double kNoticed = 0.01;                 // of the run
+constexpr std::uint64_t kMappedBytes = 1U << 20U; // fewer hardly cost time
 
 constexpr std::size_t kHungCalls = 2;
 constexpr std::size_t kRefusals = 2;
@@ -64,6 +67,36 @@ Result<std::vector<Sentence>> refusals_of(analysis::Engine& engine) {
     refusals.push_back(std::move(text));
   }
   return refusals;
+}
+
+Result<PageFaults> page_faults_of(analysis::Engine& engine) {
+  const auto rows = SmallResult::query(
+      engine, "SELECT bytes, device_ns, coalesce(share, 0) AS share, coalesce(wait_ns, 0) AS "
+              "wait_ns, coalesce(wait_share, 0) AS wait_share FROM fault_reads");
+  if (!rows)
+    return std::unexpected(rows.error());
+  if (rows->size() == 0)
+    return PageFaults{};
+  return PageFaults{.bytes = rows->number(0, "bytes"),
+                    .device_ns = rows->number(0, "device_ns"),
+                    .device_share = rows->real(0, "share"),
+                    .wait_ns = rows->number(0, "wait_ns"),
+                    .wait_share = rows->real(0, "wait_share")};
+}
+
+Sentence faults_sentence(const PageFaults& faults) {
+  if (faults.wait_share >= kNoticed)
+    return sentence(
+        "Programs waited {wait_ns} in page faults outside of calls ({wait_share} of the "
+        "run); devices read {bytes} for faults. That counts as outside I/O.",
+        {ns_value("wait_ns", faults.wait_ns), share_value("wait_share", faults.wait_share),
+         bytes_value("bytes", faults.bytes)});
+  if (faults.bytes < kMappedBytes)
+    return {};
+  return sentence("{bytes} were read for page faults on mapped files, for which devices worked "
+                  "{device_ns} ({device_share} of the run). Time in faults counts as outside I/O.",
+                  {bytes_value("bytes", faults.bytes), ns_value("device_ns", faults.device_ns),
+                   share_value("device_share", faults.device_share)});
 }
 
 } // namespace iotrail::output
