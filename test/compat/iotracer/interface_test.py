@@ -148,7 +148,8 @@ class Interface(iotracer.IotracerTest):
         for line in harness.run("filefrag", "-e", "-s", "-b512", path).stdout.splitlines():
             words = line.replace(":", " ").replace("..", " ").split()
             if words and words[0].isdigit():
-                extents |= set(range(int(words[3]) // 8, int(words[4]) // 8 + 1))
+                first, sectors = int(words[3]), int(words[5])
+                extents |= set(range(first // 8, (first + sectors) // 8))
         written = set()
         for bio in bios:
             written |= set(range(bio.address // 8, (bio.address + bio.size // 512) // 8))
