@@ -84,7 +84,7 @@ output::Document make_status(const WatchStatus& status) {
           output::sentence(status.files == 1 ? "WATCHES {files} FILE" : "WATCHES {files} FILES",
                            {output::count_value("files", status.files)})};
   document.facts.push_back(
-      {"recordings", output::only(output::count_value("recordings", status.recordings))});
+      {"runs", output::only(output::count_value("recordings", status.recordings))});
   document.facts.push_back(
       {"trace", output::only(output::bytes_value("trace_bytes", status.trace_bytes))});
   document.facts.push_back(
