@@ -202,11 +202,11 @@ std::string Pseudonyms::path(std::string_view text) const {
 std::string Pseudonyms::argument(std::string_view text) const {
   const std::size_t dashes = std::min(text.find_first_not_of('-'), text.size());
   const std::string_view rest = text.substr(dashes);
-  if (dashes == 0 || rest.empty())
+  if (dashes == 0)
     return path(text);
-  const std::string front(text.substr(0, dashes));
-  if (rest.size() == 1)
+  if (rest.size() <= 1)
     return std::string(text);
+  const std::string front(text.substr(0, dashes));
   const std::size_t equals = rest.find('=');
   if (equals == std::string_view::npos)
     return front + word(rest);
