@@ -10,9 +10,10 @@
 namespace iotrail::replay {
 namespace {
 
-bool allows(std::uint32_t flags, bool is_write) {
+bool allows(std::uint32_t flags, Access access) {
   const std::uint32_t mode = flags & O_ACCMODE;
-  return mode == O_RDWR || mode == (is_write ? O_WRONLY : O_RDONLY);
+  return access == Access::any || mode == O_RDWR ||
+         mode == (access == Access::writes ? O_WRONLY : O_RDONLY);
 }
 
 } // namespace
@@ -49,19 +50,19 @@ void OpenHandles::close(const Action& action) {
     handles.erase(std::next(found).base());
 }
 
-SharedFd OpenHandles::handle(const Action& action, bool is_write, int& error) {
+SharedFd OpenHandles::handle(const Action& action, Access access, int& error) {
   const std::unique_lock lock(mutex_);
   auto& handles = handles_[action.file];
   const Handle* best = nullptr;
   for (const Handle& handle : handles)
-    if (allows(handle.flags, is_write) &&
+    if (allows(handle.flags, access) &&
         (best == nullptr || handle.pid == action.pid || best->pid != action.pid))
       best = &handle;
   if (best != nullptr)
     return best->fd;
   const std::string& path = plan_.paths[action.path];
   int fd = place_.open_file(path, action.is_directory ? O_RDONLY | O_DIRECTORY : O_RDWR);
-  if (fd == -EACCES && !is_write)
+  if (fd == -EACCES && access != Access::writes)
     fd = place_.open_file(path, O_RDONLY);
   if (fd < 0) {
     error = fd;

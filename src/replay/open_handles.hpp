@@ -18,6 +18,8 @@ namespace iotrail::replay {
 
 using SharedFd = std::shared_ptr<const Fd>;
 
+enum class Access { reads, writes, any }; // any: a sync needs neither
+
 class OpenHandles {
 public:
   OpenHandles(const Plan& plan, const Place& place);
@@ -25,8 +27,8 @@ public:
   // The descriptor, or a negative errno.
   int open(const Action& action);
   void close(const Action& action);
-  // For reads or for writes; opens the file if no handle fits. nullptr: `error` is a negative errno.
-  SharedFd handle(const Action& action, bool is_write, int& error);
+  // Opens the file if no handle fits. nullptr: `error` is a negative errno.
+  SharedFd handle(const Action& action, Access access, int& error);
   // After each action on a file, so that the last one closes what is still open.
   void end_use(const Action& action);
 

@@ -111,11 +111,13 @@ private:
 
   std::int64_t make_on_file(const Action& action, const MadeUpData& data) {
     int error = 0;
-    const bool is_write = action.kind == Kind::write || action.kind == Kind::truncate ||
-                          action.kind == Kind::allocate;
+    const bool is_sync = action.kind == Kind::sync || action.kind == Kind::datasync;
+    const Access access = is_sync                     ? Access::any
+                          : action.kind == Kind::read ? Access::reads
+                                                      : Access::writes;
     // A call by the path has no key.
     const SharedFd shared =
-        action.file == 0 ? opened(action, error) : handles_.handle(action, is_write, error);
+        action.file == 0 ? opened(action, error) : handles_.handle(action, access, error);
     if (!shared)
       return error;
     const int file = shared->get();
