@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "capture/preload/collector/file_system_devices.hpp"
 #include "capture/preload/shared/arena.hpp"
 #include "capture/preload/shared/tick_clock.hpp"
-#include "capture/preload/collector/file_system_devices.hpp"
 #include "capture/selection/pseudo_file_systems.hpp"
 #include "store/writer/trace_writer.hpp"
 

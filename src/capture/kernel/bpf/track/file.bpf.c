@@ -117,8 +117,11 @@ static __always_inline iot_u32 verdict_on_inode(const struct inode* inode) {
   return IOT_VERDICT(wanted_files, &key);
 }
 
-/* Of a file itself: its inode number may have belonged to another one before. */
-static __always_inline iot_u32 verdict_on_file(const struct iot_file_sight* sight) {
+/*
+ * Of a file itself: its inode number may have belonged to another one before. Not inline, since its
+ * keys would lie on the stack below the search for a folder.
+ */
+static __noinline iot_u32 verdict_on_file(const struct iot_file_sight* sight) {
   const struct iot_file_key key = sight->key;
   const iot_u32 verdict = IOT_VERDICT(wanted_files, &key);
   return verdict ? verdict : verdict_on_inode((const struct inode*)sight->inode);
@@ -148,7 +151,7 @@ static __always_inline int is_filtered_out(const struct iot_file_sight* sight) {
     return 0;
   iot_u32 verdict = verdict_on_file(sight);
   if (!verdict && iot_config.named_paths)
-    verdict = verdict_on_name(sight->file);
+    verdict = iot_verdict_on_name(sight->file);
   if (!verdict && iot_config.filter_folders)
     verdict = verdict_on_folder(sight);
   return !iot_is_good(verdict, iot_config.filter_files);

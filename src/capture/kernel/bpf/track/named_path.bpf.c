@@ -7,6 +7,32 @@
 #include "track/file.bpf.h"
 
 struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, 1024);
+  __type(key, struct iot_named_entry);
+  __type(value, iot_u32);
+} named_entries SEC(".maps");
+
+__noinline iot_u32 iot_verdict_on_name(iot_u64 file) {
+  if (!file)
+    return 0;
+  const struct dentry* dentry = BPF_CORE_READ((const struct file*)file, f_path.dentry);
+  struct iot_named_entry key = {};
+  key.inode = BPF_CORE_READ(dentry, d_parent, d_inode, i_ino);
+  key.device = BPF_CORE_READ(dentry, d_parent, d_inode, i_sb, s_dev);
+  key.name_hash = iot_config.name_seed;
+  const unsigned char* const name = BPF_CORE_READ(dentry, d_name.name);
+  for (iot_u32 index = 0; index < IOT_NAME_BYTES; ++index) { /* bpf_loop() needs more stack */
+    char letter = 0;
+    bpf_probe_read_kernel(&letter, 1, name + index);
+    if (!letter)
+      break;
+    key.name_hash = IOT_NAME_HASH_STEP(key.name_hash, letter);
+  }
+  return IOT_VERDICT(named_entries, &key);
+}
+
+struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(max_entries, 1);
   __type(key, iot_u32);
@@ -195,8 +221,7 @@ __noinline iot_u32 iot_named_path(iot_s32 fd, iot_u64 path) {
   call.text = reserve_message(IOT_MESSAGE_STRING, sizeof(struct named_text));
   if (!call.text)
     return 0;
-  const long bytes =
-      bpf_probe_read_user_str(call.text->text, IOT_NAMED_BYTES, (const void*)path);
+  const long bytes = bpf_probe_read_user_str(call.text->text, IOT_NAMED_BYTES, (const void*)path);
   call.text->hash = iot_config.name_seed;
   call.text->last = 0;
   if (bytes > 1) {

@@ -11,40 +11,8 @@
 #include "out/message.bpf.h"
 #include "track/filter.bpf.h"
 
-struct {
-  __uint(type, BPF_MAP_TYPE_HASH);
-  __uint(max_entries, 1024);
-  __type(key, struct iot_named_entry);
-  __type(value, iot_u32);
-} named_entries SEC(".maps");
-
-struct name_hash {
-  iot_u64 name; /* what is left of it */
-  iot_u64 hash;
-};
-
-static long hash_letter(iot_u32 index, struct name_hash* state) {
-  char letter = 0;
-  bpf_probe_read_kernel(&letter, 1, (const void*)(state->name + index));
-  if (letter)
-    state->hash = IOT_NAME_HASH_STEP(state->hash, letter);
-  return !letter;
-}
-
 /* Of the directory entry by which a file was opened; `file`: its struct file, 0: unknown. */
-static __always_inline iot_u32 verdict_on_name(iot_u64 file) {
-  if (!file)
-    return 0;
-  const struct dentry* dentry = BPF_CORE_READ((const struct file*)file, f_path.dentry);
-  struct iot_named_entry key = {};
-  key.inode = BPF_CORE_READ(dentry, d_parent, d_inode, i_ino);
-  key.device = BPF_CORE_READ(dentry, d_parent, d_inode, i_sb, s_dev);
-  struct name_hash state = {.name = (iot_u64)BPF_CORE_READ(dentry, d_name.name),
-                            .hash = iot_config.name_seed};
-  bpf_loop(IOT_NAME_BYTES, hash_letter, &state, 0);
-  key.name_hash = state.hash;
-  return IOT_VERDICT(named_entries, &key);
-}
+iot_u32 iot_verdict_on_name(iot_u64 file); /* named_path.bpf.c */
 
 /*
  * Id of the absolute path as a string if the filter includes the path that a call names, from the

@@ -12,7 +12,8 @@ static __always_inline void emit_link(struct returned* call) {
   const int is_linkat = call->number == IOT_syscall_linkat;
   const iot_u64 target = is_linkat ? call->arguments[1] : call->arguments[0];
   const iot_s32 target_fd = is_linkat ? (iot_s32)call->arguments[0] : IOT_AT_FDCWD;
-  const int is_symbolic = call->number == IOT_syscall_symlink || call->number == IOT_syscall_symlinkat;
+  const int is_symbolic =
+      call->number == IOT_syscall_symlink || call->number == IOT_syscall_symlinkat;
   struct object object = object_of(call);
   iot_u32 text = 0;
   if (iot_config.named_paths && !is_symbolic)
