@@ -23,6 +23,7 @@ WITH
     FROM in_faults
     WHERE op_id NOT IN (SELECT op_id FROM in_calls)
   )
-SELECT CAST(f.bytes AS BIGINT) AS bytes, f.device_ns AS device_ns, least(f.device_ns / nullif(r.duration_ns, 0), 1) AS share,
-       w.wait_ns AS wait_ns, least(w.wait_ns / nullif(r.duration_ns, 0), 1) AS wait_share
+SELECT CAST(f.bytes AS BIGINT) AS bytes, f.device_ns AS device_ns, least(f.device_ns, r.duration_ns) / nullif(r.duration_ns, 0) AS share,
+       w.wait_ns AS wait_ns,
+       CASE WHEN w.wait_ns IS NOT NULL THEN least(w.wait_ns, r.duration_ns) / nullif(r.duration_ns, 0) END AS wait_share
 FROM reads AS f CROSS JOIN waited AS w CROSS JOIN run AS r;
