@@ -195,10 +195,10 @@ private:
                       below(2) * below(900), below(5) == 0 ? -4095 : 1));
       break;
     default:
-      add(fmt::format("syscall_write {} call=write file={} position={} result=4096", times, file(),
+      add(fmt::format("syscall_write {} call=write file={} offset={} result=4096", times, file(),
                       below(4) * 4096));
-      add(fmt::format("cache_dirty ts_ns={} {} file={} pages=1 first_page={}", at_ns_ + 1, task,
-                      file(), below(4)));
+      add(fmt::format("cache_dirty ts_ns={} {} file={} pages=1 index={}", at_ns_ + 1, task, file(),
+                      below(4)));
     }
     if (below(2) == 0)
       add(fmt::format("vfs_write ts_ns={} {} duration_ns={} result=1", at_ns_ + below(200), task,

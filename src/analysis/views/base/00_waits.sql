@@ -1,3 +1,6 @@
+-- Whether the functions are those of a page fault.
+CREATE MACRO is_stack_of_fault(stack) AS coalesce(contains(stack, 'fault') OR contains(stack, 'page_mkwrite') OR contains(stack, 'do_swap_page'), false);
+
 -- One row per wait: a task did not run during an operation.
 --   op_id, parent_op, pid, tid   the operation and the task, as in events
 --   ts_ns, duration_ns   when it left its CPU, and the time until it had one again
@@ -9,9 +12,6 @@
 --   waited_in     the kernel function that waited; NULL: unknown
 --   stack         the kernel functions that led there, outermost first
 --   error         0; unfinished if it still waited when the recording stopped
--- Whether the functions are those of a page fault.
-CREATE MACRO is_stack_of_fault(stack) AS coalesce(contains(stack, 'fault') OR contains(stack, 'page_mkwrite') OR contains(stack, 'do_swap_page'), false);
-
 CREATE VIEW all_waits AS
 WITH
   places AS (
