@@ -34,11 +34,11 @@ enum iotrail_operation {
   IOTRAIL_FLUSH = 4 /* of the device's cache: `bytes` is 0 */
 };
 
-enum iotrail_flag { /* of an I/O, or'ed */
-  IOTRAIL_FUA = 1,       /* is on the medium when it completes */
-  IOTRAIL_METADATA = 2,
-  IOTRAIL_READ_AHEAD = 4,
-  IOTRAIL_SYNC = 8 /* somebody waits for it */
+enum iotrail_flag {                  /* of an I/O, or'ed */
+                    IOTRAIL_FUA = 1, /* is on the medium when it completes */
+                    IOTRAIL_METADATA = 2,
+                    IOTRAIL_READ_AHEAD = 4,
+                    IOTRAIL_SYNC = 8 /* somebody waits for it */
 };
 
 enum { IOTRAIL_DEVICES_MAX = 64, IOTRAIL_RECORDS_MAX = 1 << 23 };
@@ -63,8 +63,8 @@ uint32_t iotrail_producer_add_device(iotrail_producer* producer, const char* nam
  * fit, and is counted as lost.
  */
 uint64_t iotrail_producer_push_io(iotrail_producer* producer, uint32_t device,
-                                  enum iotrail_operation operation, uint32_t flags,
-                                  uint64_t sector, uint32_t bytes);
+                                  enum iotrail_operation operation, uint32_t flags, uint64_t sector,
+                                  uint32_t bytes);
 
 /* The I/O has ended, in any thread. `bytes` were moved; `error` is 0 or an errno. */
 void iotrail_producer_push_completion(iotrail_producer* producer, uint64_t io, uint32_t bytes,
