@@ -55,8 +55,6 @@ private:
         return note(action.path, (action.flags & O_EXCL) != 0 ? First::absent : First::unknown);
       break;
     case Kind::make_directory:
-      if (action.error == 0)
-        made_.try_emplace(plan_.paths[action.path], action.path);
       return note(action.path, action.error == -EEXIST ? First::directory : First::absent);
     case Kind::rename:
     case Kind::link:
@@ -88,8 +86,11 @@ private:
       file.written.add(0, UINT64_MAX); // nothing from before is read
   }
 
-  // All directories above the paths, but for those that the actions make, and what is below these.
+  // All directories above the paths, but for those that are absent at first, and what is below these.
   void add_directories(InitialState& state) {
+    for (const auto& [path, first] : first_)
+      if (first == First::absent)
+        absent_.insert(plan_.paths[path]);
     for (const std::string& path : plan_.paths)
       for (std::size_t slash = path.find('/'); slash != std::string::npos;
            slash = path.find('/', slash + 1))
@@ -101,8 +102,7 @@ private:
     state.directories.assign(directories_.begin(), directories_.end());
   }
   bool add_directory(const std::string& path) {
-    if (const auto made = made_.find(path);
-        made != made_.end() && first_.at(made->second) != First::directory)
+    if (absent_.contains(path))
       return false;
     if (!path.empty())
       directories_.insert(path);
@@ -138,7 +138,7 @@ private:
   const Plan& plan_;
   std::unordered_map<std::uint32_t, First> first_; // by path
   std::unordered_map<std::uint32_t, KnownFile> files_;
-  std::map<std::string, std::uint32_t> made_; // directories, with their path in the plan
+  std::set<std::string> absent_;
   std::set<std::string> directories_;
 };
 
