@@ -30,8 +30,8 @@ void warn_of_blocker(const Stream& err, const std::vector<std::string>& command)
                     output::printable(command.front()), why));
 }
 
-void warn_of_loop_devices(const Stream& err, const capture::Filter& filter) {
-  if (!filter.names_tasks())
+void warn_of_loop_devices(const Stream& err, const capture::Filter& filter, bool has_command) {
+  if (!has_command && !filter.names_tasks())
     return;
   for (const std::string& device : filter.wanted.devices) {
     const std::string path = device.contains('/') ? device : "/dev/" + device;

@@ -15,7 +15,7 @@ namespace iotrail::cli {
 void warn_of_blocker(const Stream& err, const std::vector<std::string>& command);
 
 // Says that a recording of tasks lacks what loop devices on a selected disk do there for them.
-void warn_of_loop_devices(const Stream& err, const capture::Filter& filter);
+void warn_of_loop_devices(const Stream& err, const capture::Filter& filter, bool has_command);
 
 // `is_endless`: no command will end the recording.
 void print_begin(const Stream& err, bool is_endless,

@@ -189,7 +189,7 @@ Result<int> record(const Console& console, const RecordOptions& options, const T
   recorder.limits_text = limits_text(options);
   if (!command.empty() && capture::needs_source(*request, IOT_source_preload))
     warn_of_blocker(console.err, command);
-  warn_of_loop_devices(console.err, request->filter);
+  warn_of_loop_devices(console.err, request->filter, !command.empty());
   const auto on_begin = [&](const store::Manifest&, const auto& refusals) {
     print_if_open(console.err, [&] { print_begin(console.err, command.empty(), refusals); });
   };
