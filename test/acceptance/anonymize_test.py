@@ -149,6 +149,7 @@ class Anonymize(harness.AcceptanceTest):
                     found |= {word for word in re.split(r"[/ =;'\"(),\n]", text or "") if len(word) >= 5 and re.search("[a-z]", word)}
         return found | {original.manifest["host"]} | set(SECRETS)
 
+    @harness.long
     def test_no_name_is_left(self):
         original = self.record_programs()
         one_call = self.folder / "one.txt"
@@ -177,7 +178,7 @@ class Anonymize(harness.AcceptanceTest):
         original = self.record_programs()
         copy = self.copy_of(original.path)
         for sql in ("SELECT layer, class, count(*) AS n, sum(bytes) AS bytes, sum(duration_ns) AS ns FROM events GROUP BY ALL ORDER BY ALL",
-                    "SELECT reason, count(*) AS n, sum(bytes) AS bytes FROM links GROUP BY ALL ORDER BY ALL",
+                    "SELECT cause, count(*) AS n, sum(bytes) AS bytes FROM links GROUP BY ALL ORDER BY ALL",
                     "SELECT count(*) AS n, sum(total_ns) AS ns FROM (SELECT path, sum(duration_ns) AS total_ns FROM operations GROUP BY path) "
                     "GROUP BY total_ns ORDER BY ALL",
                     "SELECT length(path) - length(replace(path, '/', '')) AS depth, regexp_extract(path, '\\.(db|txt|c|so|db-journal)$', 1) AS extension, "

@@ -185,7 +185,7 @@ class Output(harness.AcceptanceTest):
         words += [(verb, path, "--json") for verb in ("report", "findings", "explain", "verify", "info")]
         words += [("doctor", "--json"), ("list", self.folder, "--json"), ("schema", "--json"), ("record", "--help")]
         verbs = re.findall(r"^  ([a-z]+) ", harness.run(harness.IOTRAIL, "--help").stdout, re.MULTILINE)
-        silent = {"record", "run", "mount", "import", "stat", "snapshot", "tag", "remove", "mcp", "anonymize"}  # write to standard error, or nothing unless asked
+        silent = {"record", "run", "mount", "import", "stat", "snapshot", "tag", "remove", "mcp", "anonymize", "watch"}  # write to standard error, or nothing unless asked
         self.assertEqual(set(verbs) - silent, {each[0] for each in words if each[0] in verbs} - silent)
         for each in words:
             with self.subTest(words=each), open("/dev/full", "w") as full:
