@@ -10,6 +10,7 @@
 #include <limits>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "export/trace_rows.hpp"
 
@@ -120,7 +121,10 @@ public:
   explicit PlanReader(Plan& plan) : plan_(plan) {}
 
   void add(const TraceRow& row) {
-    if (const std::string why = problem_of(row); !why.empty()) {
+    std::string why = problem_of(row);
+    if (why.empty() && is_symbolic_link(row))
+      why = "calls on symbolic links that are left out";
+    if (!why.empty()) {
       ++plan_.left_out[why];
       return;
     }
@@ -136,10 +140,17 @@ public:
   }
 
 private:
+  // Links are not made again, so what is done to them cannot be either.
+  bool is_symbolic_link(const TraceRow& row) const {
+    return symbolic_links_.contains(path_below_root(row.text(kPath)));
+  }
+
   // Sets `action_`, but for its paths. "": it can be made again.
   std::string problem_of(const TraceRow& row) {
     const std::string_view class_name = row.text(kClass);
     const auto kind = kind_of(class_name, row.text(kCall));
+    if (class_name == "symlink")
+      symbolic_links_.insert(path_below_root(row.text(kPath)));
     if (!kind)
       return fmt::format("{} calls", class_name);
     action_ = {.begin_ns = row.number(kBegin),
@@ -206,6 +217,7 @@ private:
   Plan& plan_;
   Action action_;
   std::unordered_map<std::string, std::uint32_t> paths_;
+  std::unordered_set<std::string> symbolic_links_;
 };
 
 } // namespace
