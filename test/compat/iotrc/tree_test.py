@@ -101,7 +101,8 @@ class IotrcTest(harness.AcceptanceTest):
         self.environment = os.environ | {"IOTRAIL_REPOSITORY": str(self.traces)}
 
     def iotrc(self, *words, expect=0):
-        done = harness.run(self.program, "-o", self.out, *words, env=self.environment)
+        mode = [word for word in words[:1] if word == "dev"]
+        done = harness.run(self.program, *mode, "-o", self.out, *words[len(mode):], env=self.environment)
         self.assertEqual(done.returncode, expect, done.stderr)
         self.said = done.stderr
         return done
@@ -282,7 +283,7 @@ class Files(IotrcTest):
     def test_upload_copies_the_tree(self):
         bucket = self.folder / "bucket"
         bucket.mkdir()
-        self.iotrc("--no-snapshots", "dev", "--trace-bucket", bucket, "--", "true")
+        self.iotrc("dev", "--no-snapshots", "--trace-bucket", bucket, "--", "true")
         here, there = ({str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()} for folder in (self.out, bucket))
         self.assertEqual(here, there)
         self.assertIn("logical cores", self.said)
