@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
 
 import harness
 
@@ -16,6 +17,18 @@ cat ./r.conf sub/r.conf sub/../r.conf r.conf.not; cd sub; cat ../r.conf r.conf; 
 cd ..; cat etc/r.conf etc/sub/r.conf; cd etc; cat "$PWD/r.conf" "$PWD//sub/.././r.conf" "$PWD/sub/r.conf"
 ln r.conf hard; cat hard; chmod 600 r.conf; truncate -s 1 r.conf; mv r.conf away; cat away; cat r.conf; ln -s away r.conf; readlink r.conf
 true
+"""
+REPLACES = """
+import os, sys
+path = sys.argv[1]
+for _ in range(5):
+    with open(path + ".new", "w") as file:
+        file.write("x" * 100)
+    os.rename(path + ".new", path)
+    with open(path) as file:
+        file.read()
+    with open(path, "a") as file:
+        file.write("y" * 50)
 """
 QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 CALL = re.compile(r"^(\d+) +(\w+)\((.*)")
@@ -73,6 +86,15 @@ class NamedPaths(harness.AcceptanceTest):
         self.assertEqual(readers, 9, "eight cat and sed read the file that has the path then")
         named = {row["path"] for row in recording.query("SELECT path FROM files")}
         self.assertNotIn(str(place / "etc" / "sub" / "r.conf"), named, "another file with the same name")
+
+    def test_a_program_that_replaces_the_file_itself(self):
+        """The kernel gives the same descriptor, and often the same memory, to the file under its new name."""
+        path = self.folder / "P"
+        path.write_text("0")
+        recording = self.record(sys.executable, "-I", "-S", "-c", REPLACES, path, options=["--layers", "syscall", "--file", path])
+        self.require(recording, "syscall")
+        self.assertEqual(int(recording.value("SELECT sum(result) FROM syscall_write")), 5 * 50)
+        self.assertEqual(int(recording.value("SELECT sum(result) FROM syscall_read")), 5 * 100)
 
     def test_an_inode_number_of_another_file(self):
         """ext4 gives the number of a removed file to the next one."""

@@ -227,6 +227,8 @@ __noinline iot_u32 iot_file_by_new_name(iot_s32 fd) {
   struct iot_cached_file* cached = &task->files[sight.key.inode & (IOT_TASK_FILES - 1)];
   if (cached->inode == sight.key.inode && cached->device == sight.key.device)
     cached->file = id & ~IOT_FILE_TOLD;
+  /* Also if the kernel used the same descriptor and the same memory for the former name. */
+  task->fds[(iot_u32)fd & (IOT_TASK_FDS - 1)].file_pointer = 0;
   return id & ~IOT_FILE_TOLD;
 }
 
