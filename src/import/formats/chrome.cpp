@@ -33,22 +33,32 @@ bool is_chrome(std::string_view head, std::string_view) {
           head.find("\"traceEvents\"") != std::string_view::npos);
 }
 
-// Calls of the C library on streams, as a call that moves the same bytes.
-struct ChromeStreamCall {
+struct ChromeLibraryCall {
   std::string_view name;
   iot_u16 kind;
   std::uint32_t call;
 };
-constexpr auto kChromeStreamCalls = std::to_array<ChromeStreamCall>({
-    {"fopen", IOT_KIND_app_open, IOT_app_call_fopen},
-    {"fopen64", IOT_KIND_app_open, IOT_app_call_fopen},
-    {"fclose", IOT_KIND_app_close, IOT_app_call_fclose},
-    {"fread", IOT_KIND_app_read, IOT_app_call_fread},
-    {"fwrite", IOT_KIND_app_write, IOT_app_call_fwrite},
-});
+constexpr ChromeLibraryCall kChromeLibraryCalls[] = {
+// clang-format off
+#define APP_CALL(number, name, event, event_class, target) {#name, IOT_KIND_##event, number},
+#include "libc_calls.def"
+    // clang-format on
+};
+// Programs that name no layer name calls of streams beside those of the system. The report counts
+// one layer, so these are the calls of the system that move the same bytes.
+struct ChromeStreamCall {
+  std::string_view name;
+  std::string_view syscall;
+};
+constexpr ChromeStreamCall kChromeStreamCalls[] = {{"fopen", "openat"},
+                                                   {"fopen64", "openat"},
+                                                   {"fclose", "close"},
+                                                   {"fread", "read"},
+                                                   {"fwrite", "write"}};
 
 struct ChromeSpan {
   std::string name;
+  std::string category; // iotrail writes the layer
   std::uint64_t begin_ns = 0;
   std::uint64_t duration_ns = 0;
   std::uint32_t pid = 0;
@@ -137,6 +147,13 @@ public:
     return {};
   }
 
+  // Spans without an end have no duration, and are in no trace.
+  void leave_out_open_spans() {
+    for (const auto& [task, spans] : open_)
+      for (std::size_t i = 0; i < spans.size(); ++i)
+        trace_.left_out("spans without an end");
+  }
+
 private:
   std::string_view take_name(const ChromeJson& event) {
     const ChromeJson* arguments = chrome_member(event, "args");
@@ -162,13 +179,17 @@ private:
     if (!pid || !tid)
       return "its process or thread is no number";
     ChromeSpan span{.name = chrome_text(event, "name"),
+                    .category = chrome_text(event, "cat"),
                     .begin_ns = *at_ns,
                     .duration_ns = 0,
                     .pid = *pid,
                     .tid = *tid,
                     .arguments = event.value("args", ChromeJson::object())};
     if (phase == 'X') {
-      span.duration_ns = chrome_ns(event, "dur").value_or(0);
+      const auto duration_ns = chrome_ns(event, "dur");
+      if (!duration_ns && event.contains("dur"))
+        return "its duration is impossible";
+      span.duration_ns = duration_ns.value_or(0);
       return add(span) ? "" : "its time is impossible";
     }
     return phase == 'B' ? begin(std::move(span)) : end(span);
@@ -202,11 +223,21 @@ private:
 
   // False: its time is impossible.
   bool add(const ChromeSpan& span) {
+    const bool is_layer = std::ranges::find(schema::kLayers, span.category,
+                                            &schema::LayerInfo::name) != std::end(schema::kLayers);
+    if (is_layer && span.category != "app" && span.category != "syscall") {
+      trace_.left_out("spans below the calls of the system");
+      return true;
+    }
+    const auto* library =
+        std::ranges::find(kChromeLibraryCalls, span.name, &ChromeLibraryCall::name);
+    if (span.category == "app" && library != std::end(kChromeLibraryCalls))
+      return add(span, library->kind, library->call);
     const auto* stream = std::ranges::find(kChromeStreamCalls, span.name, &ChromeStreamCall::name);
-    const auto* syscall = std::ranges::find(schema::kSyscalls, span.name, &schema::Syscall::name);
-    if (stream != kChromeStreamCalls.end())
-      return add(span, stream->kind, stream->call);
-    if (syscall != std::end(schema::kSyscalls))
+    const std::string_view name =
+        stream == std::end(kChromeStreamCalls) ? span.name : stream->syscall;
+    const auto* syscall = std::ranges::find(schema::kSyscalls, name, &schema::Syscall::name);
+    if (span.category != "app" && syscall != std::end(schema::kSyscalls))
       return add(span, syscall->event, syscall->number);
     trace_.left_out("spans that are no calls on files");
     return true;
@@ -260,6 +291,7 @@ Result<void> read_chrome(std::span<Input> inputs, TraceBuilder& trace) {
       if (const std::string_view why = reader.take(*text); !why.empty())
         trace.malformed(input, why);
     }
+    reader.leave_out_open_spans();
   }
   return check_inputs(inputs);
 }

@@ -153,8 +153,11 @@ private:
 
   // The row is written when the call returns.
   bool take_call(const IotrcRow& row, std::uint64_t at_ns) {
-    const auto* operation =
-        std::ranges::find(kIotrcOperations, row.text("operation"), &IotrcOperation::name);
+    std::string name(row.text("operation")); // in small letters since the current layout
+    std::ranges::transform(name, name.begin(), [](char c) {
+      return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    });
+    const auto* operation = std::ranges::find(kIotrcOperations, name, &IotrcOperation::name);
     if (operation == std::end(kIotrcOperations)) {
       trace_.left_out("operations that iotrail has no event for");
       return !row.text("operation").empty();

@@ -60,6 +60,11 @@ std::uint32_t flags_of(const producer::Record& record) {
   return flags;
 }
 
+bool is_known(const producer::Record& record) {
+  return record.kind == producer::kCompletion ||
+         (record.operation >= IOTRAIL_READ && record.operation <= IOTRAIL_FLUSH);
+}
+
 class ProducerReader {
 public:
   explicit ProducerReader(TraceBuilder& trace) : trace_(trace) {}
@@ -117,7 +122,7 @@ std::uint64_t ProducerReader::read_lane(Input& input, const producer::Head& head
       break;
     std::memcpy(&record, bytes.data(), sizeof(record));
     input.skip(sizeof(record));
-    if (record.ready != 1 || pushed_.size() >= IOTRAIL_RECORDS_MAX)
+    if (record.ready != 1 || !is_known(record) || pushed_.size() >= IOTRAIL_RECORDS_MAX)
       continue;
     pushed_.push_back(take(record));
     ++whole;
