@@ -103,8 +103,10 @@ int Place::unlink(const std::string& path) const {
   return done == -EISDIR ? outcome(::unlinkat(parent.get(), name.c_str(), AT_REMOVEDIR)) : done;
 }
 
-int Place::rename(const std::string& from, const std::string& to) const {
-  return at_both(from, to, ::renameat);
+int Place::rename(const std::string& from, const std::string& to, bool replaces) const {
+  return at_both(from, to, [=](int from_fd, const char* from_name, int to_fd, const char* to_name) {
+    return ::renameat2(from_fd, from_name, to_fd, to_name, replaces ? 0 : RENAME_NOREPLACE);
+  });
 }
 
 int Place::link(const std::string& from, const std::string& to) const {

@@ -26,7 +26,8 @@ public:
   // As the calls of the same names: the descriptor or 0, else a negative errno.
   int open_file(const std::string& path, std::uint32_t flags) const;
   int unlink(const std::string& path) const; // also an empty directory
-  int rename(const std::string& from, const std::string& to) const;
+  // `replaces`: an existing file `to` is replaced; otherwise -EEXIST.
+  int rename(const std::string& from, const std::string& to, bool replaces = true) const;
   int link(const std::string& from, const std::string& to) const;
   int make_directory(const std::string& path) const;
   int look_up(const std::string& path) const;

@@ -172,6 +172,8 @@ private:
       return "calls on files with an unknown path";
     if (is_of_kernel(row.text(kPath)))
       return "calls on files of the kernel";
+    if (!is_possible(row.text(kPath)) || !is_possible(row.text(kToPath)))
+      return "calls on files with an impossible name";
     return problem_of_range(row);
   }
 
@@ -192,6 +194,21 @@ private:
     if (action_.position > kPositionMost || action_.bytes > (moves ? kBytesMost : kPositionMost))
       return "calls with impossible sizes";
     return {};
+  }
+
+  // As file systems take them, below a directory with a path of its own.
+  static bool is_possible(std::string_view path) {
+    constexpr std::size_t kNameMost = 255;
+    constexpr std::size_t kPathMost = 3000;
+    constexpr std::size_t kPartsMost = 500;
+    std::size_t parts = 0;
+    for (std::size_t begin = 0; begin < path.size(); ++parts) {
+      const std::size_t end = std::min(path.find('/', begin), path.size());
+      if (end - begin > kNameMost)
+        return false;
+      begin = end + 1;
+    }
+    return path.size() <= kPathMost && parts <= kPartsMost && path.find('\0') == path.npos;
   }
 
   // A file without a name is opened by its directory.

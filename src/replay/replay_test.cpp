@@ -117,6 +117,16 @@ TEST_F(ReplayTest, names_change_as_recorded) {
   EXPECT_EQ(fs::file_size(folder_ / "place/c"), 6000U);
 }
 
+TEST_F(ReplayTest, a_rename_that_must_not_replace_replaces_nothing) {
+  add(Kind::open, "a").flags = O_CREAT | O_WRONLY;
+  add(Kind::open, "b").flags = O_CREAT | O_WRONLY;
+  add(Kind::rename, "a").to_path = path_of("b");
+  plan_.actions.back().error = -EEXIST;
+  const Outcome outcome = replayed();
+  EXPECT_EQ(outcome.differed(), 0U) << outcome.differences.front();
+  EXPECT_TRUE(fs::exists(folder_ / "place/a"));
+}
+
 TEST_F(ReplayTest, other_results_are_named) {
   add(Kind::look_up, "missing");
   plan_.actions.back().error = -ENOENT;

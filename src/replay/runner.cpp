@@ -99,7 +99,7 @@ private:
     case Kind::unlink:
       return place_.unlink(path);
     case Kind::rename:
-      return place_.rename(path, plan_.paths[action.to_path]);
+      return place_.rename(path, plan_.paths[action.to_path], action.error != -EEXIST);
     case Kind::link:
       return place_.link(path, plan_.paths[action.to_path]);
     case Kind::make_directory:
