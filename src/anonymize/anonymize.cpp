@@ -24,7 +24,7 @@ constexpr int kCompressionLevel = 1; // as recordings have
 constexpr std::size_t kBlockBytesMost = store::kBlockBytesMax / 2;
 
 // How the texts of a column of a dictionary become pseudonyms.
-enum class Rule : std::uint8_t { keep, word, path, command, rank };
+enum class Rule : std::uint8_t { keep, word, path, command, rank, disk };
 
 struct ColumnRule {
   std::string_view table;
@@ -41,7 +41,7 @@ constexpr auto kRules = std::to_array<ColumnRule>({{"processes", "comm", Rule::p
                                                    {"files", "path", Rule::path},
                                                    {"files", "file_system", Rule::keep},
                                                    {"strings", "text", Rule::path},
-                                                   {"devices", "name", Rule::keep},
+                                                   {"devices", "name", Rule::disk},
                                                    {"event_sums", "operation", Rule::keep},
                                                    {"event_sums", "call", Rule::keep}});
 
@@ -50,6 +50,31 @@ Rule rule_of(const store::TableInfo& table, const store::ColumnInfo& column) {
     return rule.table == table.name && rule.column == column.name;
   });
   return found == kRules.end() ? Rule::word : found->rule;
+}
+
+// "sda1", "nvme0n1p2", "dm-0", "8:16". Imported traces have other names of devices, such as a host's.
+bool is_kernel_disk(std::string_view name) {
+  constexpr std::string_view kLettered[] = {"sd", "hd", "vd", "xvd"}; // letters follow
+  constexpr std::string_view kNumbered[] = {
+      "nvme", "mmcblk", "nbd", "loop", "dm-",    "md",   "sr",       "ram", "zram", "nullb",
+      "pmem", "ublkb",  "rbd", "drbd", "bcache", "dasd", "mtdblock", "fd",  ""};
+  constexpr std::string_view kDigits = "0123456789";
+  const auto is_rest = [&](std::string_view rest, std::string_view letters, std::size_t most) {
+    const std::size_t digits = std::min(rest.find_first_of(kDigits), rest.size());
+    const std::string_view word = rest.substr(0, digits);
+    return digits <= most && word.find_first_not_of(letters) == rest.npos &&
+           rest.substr(digits).find_first_not_of("0123456789:cnp") == rest.npos;
+  };
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz";
+  return name.size() <= 16 &&
+         (std::ranges::any_of(kLettered,
+                              [&](std::string_view begin) {
+                                return name.starts_with(begin) &&
+                                       is_rest(name.substr(begin.size()), kLetters, 3);
+                              }) ||
+          std::ranges::any_of(kNumbered, [&](std::string_view begin) {
+            return name.starts_with(begin) && is_rest(name.substr(begin.size()), "", 0);
+          }));
 }
 
 std::string pseudonym(const Pseudonyms& names, Rule rule, const std::string& text) {
@@ -62,6 +87,10 @@ std::string pseudonym(const Pseudonyms& names, Rule rule, const std::string& tex
     return names.command(text);
   case Rule::rank:
     if (text.size() <= 7 && text.find_first_not_of("0123456789") == std::string::npos)
+      return text;
+    break;
+  case Rule::disk:
+    if (is_kernel_disk(text))
       return text;
     break;
   case Rule::word:
