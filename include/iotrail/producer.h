@@ -34,11 +34,12 @@ enum iotrail_operation {
   IOTRAIL_FLUSH = 4 /* of the device's cache: `bytes` is 0 */
 };
 
-enum iotrail_flag {                  /* of an I/O, or'ed */
-                    IOTRAIL_FUA = 1, /* is on the medium when it completes */
-                    IOTRAIL_METADATA = 2,
-                    IOTRAIL_READ_AHEAD = 4,
-                    IOTRAIL_SYNC = 8 /* somebody waits for it */
+/* Flags of an I/O, or'ed. FUA: it is on the medium when it completes. SYNC: somebody waits for it. */
+enum iotrail_flag {
+  IOTRAIL_FUA = 1,
+  IOTRAIL_METADATA = 2,
+  IOTRAIL_READ_AHEAD = 4,
+  IOTRAIL_SYNC = 8
 };
 
 enum { IOTRAIL_DEVICES_MAX = 64, IOTRAIL_RECORDS_MAX = 1 << 23 };
@@ -59,7 +60,8 @@ uint32_t iotrail_producer_add_device(iotrail_producer* producer, const char* nam
                                      const char* model, uint64_t bytes);
 
 /*
- * An I/O begins. `sector` counts 512 bytes. Returns its number for the completion; 0: it did not
+ * An I/O begins. `sector` counts 512 bytes. One with an unknown operation is lost when the file is
+ * imported. Returns its number for the completion; 0: it did not
  * fit, and is counted as lost.
  */
 uint64_t iotrail_producer_push_io(iotrail_producer* producer, uint32_t device,
