@@ -3,7 +3,8 @@
 --   bytes        bytes read
 --   device_ns    time with at least one such request at a device
 --   share        device_ns by the time of the run; NULL: the run has no length
---   wait_ns      time in which at least one thread waited in such a fault; NULL: waits were not recorded
+--   wait_ns      time in which at least one thread was blocked in such a fault, not only ready to run; NULL: waits
+--                were not recorded
 --   wait_share   wait_ns by the time of the run; NULL: the run has no length, or wait_ns is NULL
 CREATE VIEW fault_reads AS
 WITH
@@ -12,14 +13,14 @@ WITH
     FROM links
     WHERE cause = 'mapped_read' AND completed_ns IS NOT NULL AND issued_ns IS NOT NULL
   ),
-  in_faults AS (SELECT op_id, ts_ns, duration_ns FROM waits WHERE parent_op = 0 AND is_stack_of_fault(stack)),
+  in_faults AS (SELECT op_id, ts_ns, blocked_ns FROM waits WHERE parent_op = 0 AND blocked_ns > 0 AND state <> 'running' AND is_stack_of_fault(stack)),
   in_calls AS (
     SELECT op_id FROM all_events
     WHERE duration_ns IS NOT NULL AND is_asked(layer) AND op_id <> 0 AND op_id IN (SELECT op_id FROM in_faults)
   ),
   waited AS (
     SELECT CASE WHEN (SELECT count(*) > 0 FROM hooks WHERE event = 'sched_wait' AND hook <> '')
-             THEN coalesce(union_length(ts_ns, plus(ts_ns, duration_ns)), 0) END AS wait_ns
+             THEN coalesce(union_length(ts_ns, plus(ts_ns, blocked_ns)), 0) END AS wait_ns
     FROM in_faults
     WHERE op_id NOT IN (SELECT op_id FROM in_calls)
   )
