@@ -339,10 +339,8 @@ std::vector<Sentence> gaps_of(analysis::Engine& engine, const Completeness& comp
   if (has_failed_early(manifest) && !manifest.stop_reason.empty())
     gaps.push_back(sentence("The recording ended early: {stop_reason}",
                             {text_value("stop_reason", manifest.stop_reason)}));
-  if (!manifest.filters.empty())
-    gaps.push_back(
-        sentence("Recorded with {filters}: other I/O is not here.",
-                 {text_value("filters", fmt::format("{}", fmt::join(manifest.filters, " ")))}));
+  if (Sentence filters = filters_sentence(manifest); !filters.empty())
+    gaps.push_back(std::move(filters));
   if (Sentence read = faults_sentence(faults); !read.empty())
     gaps.push_back(std::move(read));
   return gaps;

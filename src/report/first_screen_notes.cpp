@@ -2,7 +2,11 @@
 #include "report/first_screen_notes.hpp"
 
 #include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
+
+#include <fmt/ranges.h>
 
 #include "report/small_result.hpp"
 
@@ -82,6 +86,15 @@ Result<PageFaults> page_faults_of(analysis::Engine& engine) {
                     .device_share = rows->real(0, "share"),
                     .wait_ns = rows->number(0, "wait_ns"),
                     .wait_share = rows->real(0, "wait_share")};
+}
+
+Sentence filters_sentence(const store::Manifest& manifest) {
+  std::vector<std::string> filters = manifest.filters;
+  std::erase_if(filters, [](const std::string& word) { return word.starts_with("--snapshot "); });
+  if (filters.empty())
+    return {};
+  return sentence("Recorded with {filters}: other I/O is not here.",
+                  {text_value("filters", fmt::format("{}", fmt::join(filters, " ")))});
 }
 
 Sentence faults_sentence(const PageFaults& faults) {

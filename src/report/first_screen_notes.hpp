@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
 // What the first screen says besides its verdict: calls that did not do what the program asked for,
-// and page faults.
+// page faults, and filters.
 #pragma once
 
 #include <cstdint>
@@ -33,5 +33,8 @@ Result<PageFaults> page_faults_of(analysis::Engine& engine);
 
 // What they cost; empty: too little to say.
 Sentence faults_sentence(const PageFaults& faults);
+
+// Which I/O filters have left out; empty: none. A snapshot leaves none out.
+Sentence filters_sentence(const store::Manifest& manifest);
 
 } // namespace iotrail::output
