@@ -17,10 +17,11 @@ namespace iotrail::analysis {
 
 namespace {
 
-// Requests that calls waited for: in all, and pieces at one time. A forged trace would take hours
-// and any memory.
-constexpr std::uint64_t kMostRequests = 256U << 20U;
-constexpr std::uint64_t kMostPieces = 8U << 20U;
+// Requests that calls waited for: in all, by the number of links, and pieces at one time. Calls of a
+// forged trace, which share one number, would take hours and any memory.
+constexpr std::uint64_t kRequestsOfLink = 16;
+constexpr std::uint64_t kRequestsOfAny = 4U << 20U;
+constexpr std::uint64_t kMostPieces = 2U << 20U;
 constexpr std::size_t kMostSpare = 1024; // pieces in memory that is kept for other operations
 
 std::uint64_t plus(std::uint64_t a, std::uint64_t b) {
@@ -30,7 +31,8 @@ std::uint64_t plus(std::uint64_t a, std::uint64_t b) {
 class PartFinder {
 public:
   PartFinder(const store::TraceReader& trace, std::span<const trail::Link> links)
-      : trace_(trace), work_(trace, links), reasons_(trace), sources_(sources_of(trace)),
+      : trace_(trace), requests_most_(kRequestsOfAny + links.size() * kRequestsOfLink),
+        work_(trace, links), reasons_(trace), sources_(sources_of(trace)),
         events_(trace, columns_of(sources_)) {
     const auto& hooks = trace.manifest().hooks;
     knows_waits_ = std::ranges::any_of(hooks, [](const store::HookReport& hook) {
@@ -79,6 +81,7 @@ private:
   void add_part(std::uint64_t op_id, std::size_t first, const Overlap& overlap);
 
   const store::TraceReader& trace_;
+  std::uint64_t requests_most_;
   OperationWork work_;
   WaitReasons reasons_;
   CallSources sources_;
@@ -126,7 +129,7 @@ void PartFinder::read_call(CallSource& source, std::uint64_t op_id, std::uint64_
     work_.requests_of(op_id, [&](const DeviceWork& work) { return add_request(work, operation); });
     work_.held_back_of(op_id, [&](std::uint64_t ns) {
       push(operation, from_ns, ns, bit_of("held back"));
-      return ++requests_ < kMostRequests;
+      return ++requests_ < requests_most_;
     });
   }
   if (source.is_async && source.result >= 0)
@@ -149,7 +152,7 @@ void PartFinder::add_phases(const CallSource& source, std::uint64_t op_id, std::
     first_ns = std::min(first_ns, std::max(work.queued_ns, from_ns));
     last_ns = std::max(last_ns, std::min(until_ns, std::max({work.completed_ns, work.issued_ns,
                                                              work.queued_ns, from_ns})));
-    return ++requests_ < kMostRequests;
+    return ++requests_ < requests_most_;
   });
   const std::uint64_t duration_ns = until_ns - from_ns;
   const std::uint64_t handed_ns = std::min(number(source.extra), duration_ns);
@@ -175,7 +178,7 @@ void PartFinder::add_sync(Sync sync, std::uint32_t file, std::uint64_t until_ns,
 
 // The times of a request, as parts. False: no more fit.
 bool PartFinder::add_request(const DeviceWork& work, Operation& operation) {
-  if (++requests_ >= kMostRequests || pieces_ >= kMostPieces) {
+  if (++requests_ >= requests_most_ || pieces_ >= kMostPieces) {
     if (!std::exchange(is_limited_, true))
       trace_.add_limit("NOT ALL PARTS OF CALLS: they waited for more requests than can be "
                        "followed.");
