@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <queue>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -46,6 +47,7 @@ public:
       read(sources_.find(events_.table().kind)->second);
     }
     close_until(UINT64_MAX);
+    merge_parts();
     return std::move(parts_);
   }
 
@@ -79,6 +81,7 @@ private:
   void close_until(std::uint64_t now_ns);
   void close(std::uint64_t op_id, const Operation& operation);
   void add_part(std::uint64_t op_id, std::size_t first, const Overlap& overlap);
+  void merge_parts();
 
   const store::TraceReader& trace_;
   std::uint64_t requests_most_;
@@ -308,6 +311,22 @@ void PartFinder::add_part(std::uint64_t op_id, std::size_t first, const Overlap&
       return;
     }
   parts_.push_back({op_id, overlap.ns, step, reason});
+}
+
+// A forged trace has many calls of one number, which were closed one by one. Joins by the number
+// would multiply their rows.
+void PartFinder::merge_parts() {
+  const auto key = [](const CallPart& part) {
+    return std::tuple(part.op_id, part.step, part.reason);
+  };
+  std::ranges::sort(parts_, {}, key);
+  std::size_t kept = 0;
+  for (std::size_t i = 1; i < parts_.size(); ++i)
+    if (key(parts_[i]) == key(parts_[kept]))
+      parts_[kept].ns = plus(parts_[kept].ns, parts_[i].ns);
+    else
+      parts_[++kept] = parts_[i];
+  parts_.resize(std::min(parts_.size(), kept + 1));
 }
 
 } // namespace
