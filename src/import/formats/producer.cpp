@@ -185,7 +185,7 @@ void ProducerReader::begin(const Pushed& pushed) {
 void ProducerReader::complete(const Pushed& pushed) {
   const auto found = in_flight_.find({pushed.file, pushed.io});
   if (found == in_flight_.end())
-    return trace_.left_out("completions of I/O whose begin was lost");
+    return trace_.left_out("completions without the begin of their I/O");
   BlockStep step = found->second;
   in_flight_.erase(found);
   if (pushed.error == 0)
