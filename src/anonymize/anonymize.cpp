@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <optional>
 #include <string_view>
 #include <unordered_set>
@@ -127,10 +128,10 @@ public:
 
 private:
   Result<void> make_segments(const Fd& directory) {
-    std::map<std::uint32_t, bool> numbers{{0, true}, {1, true}};
+    std::set<std::uint32_t> numbers{0, 1};
     for (const store::BlockInfo& block : trace_.blocks())
-      numbers[block.segment] = true;
-    for (const auto& [number, ignored] : numbers) {
+      numbers.insert(block.segment);
+    for (const std::uint32_t number : numbers) {
       auto made =
           store::SegmentFile::create(directory, path_, store::segment_kind(number), number, id_);
       if (!made)

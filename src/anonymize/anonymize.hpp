@@ -4,7 +4,6 @@
 // control groups, containers and other texts. Numbers, times and the order of events stay.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 
 #include "anonymize/pseudonyms.hpp"

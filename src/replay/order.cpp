@@ -2,6 +2,7 @@
 #include "replay/order.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <queue>
 #include <unordered_map>

@@ -2,7 +2,6 @@
 #include "replay/runner.hpp"
 
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <thread>
 
 #include "base/clock.hpp"
+#include "base/open_files.hpp"
 #include "replay/made_up_data.hpp"
 #include "replay/open_handles.hpp"
 #include "replay/order.hpp"
@@ -20,14 +20,6 @@
 
 namespace iotrail::replay {
 namespace {
-
-void raise_file_limit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0)
-    return;
-  limit.rlim_cur = limit.rlim_max;
-  (void)::setrlimit(RLIMIT_NOFILE, &limit);
-}
 
 class Runner {
 public:
@@ -40,7 +32,7 @@ public:
       return fail("cannot replay the trace",
                   fmt::format("it has {} calls at a time, and a replay at most {}",
                               workers.actions.size(), kThreadsMost));
-    raise_file_limit();
+    raise_open_files();
     begin_ns_ = monotonic_ns();
     {
       std::vector<std::jthread> threads;

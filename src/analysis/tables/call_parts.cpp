@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
+#include <optional>
 #include <queue>
 #include <tuple>
 #include <unordered_map>

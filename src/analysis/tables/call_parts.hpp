@@ -25,7 +25,7 @@ inline constexpr std::array<std::string_view, 15> kCallParts = {
     "wait",   "file system",        "submit", "worker", "unreported", "system call",
     "kernel", "outside the kernel", "call"};
 
-// A part of an operation; it may have several rows with the same part.
+// A part of an operation: one row per operation, part and reason.
 struct CallPart {
   std::uint64_t op_id;
   std::uint64_t ns;

@@ -2,20 +2,16 @@
 #include "analysis/tables/trail_tables.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <memory>
 #include <new>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
-#include <fmt/format.h>
 
 #include "analysis/functions/vectors.hpp"
 #include "analysis/tables/trail_columns.hpp"
-#include "schema.hpp"
 #include "trail/trails.hpp"
 
 namespace iotrail::analysis {

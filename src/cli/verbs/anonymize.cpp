@@ -4,7 +4,6 @@
 #include "anonymize/anonymize.hpp"
 #include "cli/messages.hpp"
 #include "cli/open_trace.hpp"
-#include "cli/output_file.hpp"
 #include "cli/verb.hpp"
 #include "store/reader/repository.hpp"
 #include "text/printable.hpp"

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <memory>
 
-#include <fmt/ranges.h>
 
 #include "cli/messages.hpp"
 #include "cli/open_trace.hpp"
@@ -97,13 +96,8 @@ Result<replay::Plan> plan_of(const std::string& trace, const Console& console) {
   return plan;
 }
 
-// iotrail records itself while it replays what is prepared, on the layers of the trace. Returns the
-// status of the replay.
+// iotrail records itself while it replays what is prepared. Returns the status of the replay.
 Result<int> record_replay(const ReplayWish& wish) {
-  const auto trace = open_trace(wish.trace);
-  if (!trace)
-    return std::unexpected(trace.error());
-  const std::string layers = fmt::format("{}", fmt::join((*trace)->manifest().layers, ","));
   const std::string program = std::filesystem::read_symlink("/proc/self/exe").native();
   std::vector<std::string> words = {
       program,  "record",   "-q",     "-o",           wish.recording, "--",      program,

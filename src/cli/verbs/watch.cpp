@@ -3,9 +3,6 @@
 #include <filesystem>
 #include <memory>
 
-#include "base/shell_word.hpp"
-#include "capture/session/signals.hpp"
-#include "cli/exit.hpp"
 #include "cli/messages.hpp"
 #include "cli/options/parse_units.hpp"
 #include "cli/print_document.hpp"

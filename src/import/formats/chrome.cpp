@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <optional>
