@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::uint64_t kTraceBytes = 32U << 20U; // then another recording begins
 constexpr std::uint64_t kSizeCheckNs = 200'000'000;
+constexpr std::uint64_t kRetryNs = 5'000'000'000; // where a recording ends at once, as on a full disk
 constexpr std::uint64_t kOverlapNs = 50'000'000; // of two recordings, for calls in progress
 constexpr int kUnusedWaitMs = 20;
 
@@ -50,13 +51,10 @@ int Watcher::step() {
     return kUnusedWaitMs;
   const std::uint64_t now_ns = monotonic_ns();
   const capture::Step step = running_->recorder->step(now_ns);
-  if (now_ns >= next_size_check_ns_ || step == capture::Step::ended) {
-    next_size_check_ns_ = now_ns + kSizeCheckNs;
-    renew();
-  }
-  if (step == capture::Step::ended && running_) {
-    const std::lock_guard lock(state_);
-    status_.failure = running_->recorder->manifest().stop_reason;
+  if (now_ns >= next_check_ns_) {
+    const bool has_ended = step == capture::Step::ended;
+    next_check_ns_ = now_ns + (has_ended ? kRetryNs : kSizeCheckNs);
+    renew(has_ended);
   }
   return capture::wait_ms(step);
 }
@@ -174,15 +172,17 @@ void Watcher::retire(Running old, std::uint64_t until_ns) {
   changed_.notify_all();
 }
 
-// Of the running recording, once its trace is large or takes nothing more.
-void Watcher::renew() {
+// Begins the next recording once the trace of this one is large, or takes nothing more.
+void Watcher::renew(bool has_ended) {
   const store::RepositoryEntry entry = store::repository_entry(running_->recording->trace);
   std::vector<WatchedFile> files;
   {
     const std::lock_guard lock(state_);
     status_.trace_bytes = entry.events_bytes;
+    if (has_ended)
+      status_.failure = running_->recorder->manifest().stop_reason;
     // The reader of ended recordings must keep up; meanwhile the trace grows on.
-    if (entry.events_bytes < kTraceBytes || !ended_.empty())
+    if (!ended_.empty() || (entry.events_bytes < kTraceBytes && !has_ended))
       return;
     files = files_locked();
   }
