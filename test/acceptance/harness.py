@@ -5,6 +5,7 @@ on a real disk, where O_DIRECT and block I/O exist."""
 import contextlib
 import ctypes
 import dataclasses
+import faulthandler
 import json
 import mmap
 import os
@@ -30,7 +31,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 # The limit for a test that hangs. None needs a tenth of it on a quiet machine.
-PATIENCE_S = 900
+PATIENCE_S = int(os.environ.get("IOTRAIL_PATIENCE_S", 300))
+# A suite that hangs says where, before ctest kills it.
+faulthandler.dump_traceback_later(float(os.environ.get("IOTRAIL_SUITE_LIMIT_S", 3600)) - 10, exit=True)
 
 
 def run(*command, **options):
