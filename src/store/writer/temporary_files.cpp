@@ -11,7 +11,10 @@
 namespace iotrail::store {
 namespace {
 
-constexpr int kWakeUp = SIGTERM;
+// Only for the thread that waits: a SIGTERM that others of the process block and wait for is theirs.
+int wake_up() {
+  return SIGRTMIN + 4;
+}
 
 struct Entry {
   const TemporaryFiles* owner;
@@ -51,7 +54,7 @@ TemporaryFiles::TemporaryFiles() {
     if (ends_process(number, blocked_before_))
       sigaddset(&awaited_, number);
   sigset_t blocked = awaited_;
-  sigaddset(&blocked, kWakeUp);
+  sigaddset(&blocked, wake_up());
   // The kernel sends SIGPIPE to the thread that wrote, so that it stays pending there. It ends the
   // process when the destructor unblocks it.
   if (ends_process(SIGPIPE, blocked_before_))
@@ -73,7 +76,7 @@ TemporaryFiles::~TemporaryFiles() {
   if (!watch_.joinable())
     return;
   watch_.request_stop();
-  pthread_kill(watch_.native_handle(), kWakeUp);
+  pthread_kill(watch_.native_handle(), wake_up());
   watch_.join();
   pthread_sigmask(SIG_SETMASK, &blocked_before_, nullptr);
 }
@@ -108,7 +111,7 @@ void remove_temporary_files() {
 // Waits for a signal, removes the files, and ends the process as the signal would have done.
 void TemporaryFiles::wait_for_signal(const std::stop_token& stop) const {
   sigset_t wanted = awaited_;
-  sigaddset(&wanted, kWakeUp);
+  sigaddset(&wanted, wake_up());
   int number = 0;
   do {
     if (sigwait(&wanted, &number) != 0 || stop.stop_requested())
