@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/path_below.hpp"
 #include "capture/selection/block_device.hpp"
 #include "capture/selection/cgroups.hpp"
 #include "capture/selection/file_system.hpp"
@@ -31,11 +32,6 @@ std::string real_path(const std::string& path) {
 
 std::string device_path(const std::string& name) {
   return name.contains('/') ? name : "/dev/" + name;
-}
-
-bool is_below(const std::string& path, const std::string& folder) {
-  return folder == "/" || path == folder ||
-         (path.starts_with(folder) && path[folder.size()] == '/');
 }
 
 // Whether two names mean the same thing.

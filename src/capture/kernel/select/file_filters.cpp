@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "base/path_below.hpp"
 #include "capture/kernel/select/named_paths.hpp"
 #include "capture/selection/block_device.hpp"
 #include "capture/selection/file_system.hpp"
@@ -33,11 +34,6 @@ Result<void> add_folders(const std::vector<std::string>& paths, iot_verdict verd
     folders.push_back({folder, verdict});
   }
   return {};
-}
-
-bool is_below(const std::string& path, const std::string& folder) {
-  return folder == "/" ||
-         (path.starts_with(folder) && (path.size() == folder.size() || path[folder.size()] == '/'));
 }
 
 // The innermost of them above a path; nullptr: it is below none.

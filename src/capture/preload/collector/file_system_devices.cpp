@@ -3,16 +3,13 @@
 
 #include <algorithm>
 
+#include "base/path_below.hpp"
+
 namespace iotrail::capture {
 namespace {
 
 bool shows_others(const Mount& mount) {
   return mount.type == "btrfs" || mount.type == "bcachefs" || mount.type == "overlay";
-}
-
-bool is_below(std::string_view path, std::string_view point) {
-  return point == "/" ||
-         (path.starts_with(point) && (path.size() == point.size() || path[point.size()] == '/'));
 }
 
 iot_u32 find_device(iot_u32 shown, std::string_view path, const std::vector<Mount>& mounts) {
