@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::uint64_t kTraceBytes = 32U << 20U; // then another recording begins
 constexpr std::uint64_t kSizeCheckNs = 200'000'000;
-constexpr std::uint64_t kRetryNs = 5'000'000'000; // where a recording ends at once, as on a full disk
+constexpr std::uint64_t kRetryNs =
+    5'000'000'000; // where a recording ends at once, as on a full disk
 constexpr std::uint64_t kOverlapNs = 50'000'000; // of two recordings, for calls in progress
 constexpr int kUnusedWaitMs = 20;
 

@@ -2,7 +2,6 @@
 #include "analysis/tables/operation_work.hpp"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 #include "schema.hpp"
@@ -17,21 +16,12 @@ template <class Row> std::span<const Row> rows_of(const std::vector<Row>& rows, 
   return {found.begin(), found.end()};
 }
 
-std::uint32_t operation_with(std::string_view name) {
-  std::uint32_t number = 0;
-  while (number <= UINT8_MAX && schema::value_name("block", number) != name)
-    ++number;
-  return number;
-}
-
 bool is_read(const trail::Link& link) {
-  static const std::uint32_t number = operation_with("read");
-  return link.operation == number;
+  return link.operation == IOT_block_read;
 }
 
 bool is_write(const trail::Link& link) {
-  static const std::uint32_t number = operation_with("write");
-  return link.operation == number;
+  return link.operation == IOT_block_write;
 }
 
 std::uint64_t sum(std::uint64_t a, std::uint64_t b) {

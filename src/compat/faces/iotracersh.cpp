@@ -6,7 +6,7 @@ namespace iotrail::cli {
 
 extern const Face kFaceIotracersh = {
     .name = "iotracer.sh",
-    .summary = "its wrapper, which runs a command",
+    .summary = "its script, which runs a command and records it",
     .run = compat::eziotracer::run_wrapper,
 };
 
