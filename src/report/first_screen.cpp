@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "report/coverage.hpp"
+#include "report/devices_verdict.hpp"
 #include "report/first_screen_notes.hpp"
 #include "report/sections.hpp"
 #include "report/small_result.hpp"
@@ -113,6 +114,8 @@ bool are_faults_the_reason(const std::vector<Section>& sections, const PageFault
 // `is_part`: of selected calls, which cannot say what slows the run.
 Sentence verdict_of(const std::vector<Section>& sections, bool is_part,
                     const Completeness& completeness, const PageFaults& faults) {
+  if (const Section* devices = section_with(sections, "devices"))
+    return devices_verdict(*devices);
   if (!is_part && are_faults_the_reason(sections, faults))
     return sentence(verdict_words(faults.wait_share, {}))
         .add(": page faults took {wait_share} of the run",
@@ -201,6 +204,8 @@ std::string activity_in(const store::TraceReader& trace, const std::string& kind
 std::vector<Sentence> parts_of(const store::TraceReader& trace,
                                const std::vector<Section>& sections, bool is_part) {
   std::vector<Sentence> parts;
+  if (!has_layers_of_calls(trace))
+    return parts;
   if (const Section* run = section_with(sections, "run_parts"); run != nullptr && !is_part)
     parts.push_back(listed(*run, "The run:", [](const SectionRows& rows, std::size_t row) {
       return rows.text(row, "part");
@@ -358,8 +363,14 @@ Result<Document> make_first_screen(analysis::Engine& engine, std::string_view se
   Document document{.trace = trace.path().native()};
   for (const SectionDefinition& definition : sections_of(&Ranks::first_screen))
     document.sections.push_back(make_section(engine, definition, {}));
+  const bool has_calls = has_layers_of_calls(trace);
+  if (!has_calls)
+    for (const SectionDefinition& definition : sections_of(&Ranks::devices_screen)) {
+      document.sections.push_back(make_section(engine, definition, {}));
+      add_notes(trace, definition, document.sections.back());
+    }
   const Completeness completeness = completeness_of(trace);
-  auto bytes = bytes_of(engine, completeness);
+  auto bytes = has_calls ? bytes_of(engine, completeness) : Sentence{};
   if (!bytes)
     return std::unexpected(bytes.error());
   const auto faults = page_faults_of(engine);

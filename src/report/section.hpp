@@ -37,6 +37,7 @@ struct ColumnDefinition {
 // Position of a section in each document; 0: not in it.
 struct Ranks {
   int first_screen = 0;
+  int devices_screen = 0; // the first screen of a trace without layers of calls
   int report = 0;
   int report_data = 0; // only in the report for programs
   int verify = 0;

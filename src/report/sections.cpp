@@ -26,24 +26,19 @@ std::vector<SectionDefinition> sorted_by(int Ranks::* rank) {
 } // namespace
 
 const std::vector<SectionDefinition>& sections_of(int Ranks::* rank) {
-  static const std::vector<SectionDefinition> kFirstScreen = sorted_by(&Ranks::first_screen);
-  static const std::vector<SectionDefinition> kReport = sorted_by(&Ranks::report);
-  static const std::vector<SectionDefinition> kReportData = sorted_by(&Ranks::report_data);
-  static const std::vector<SectionDefinition> kVerify = sorted_by(&Ranks::verify);
-  static const std::vector<SectionDefinition> kStat = sorted_by(&Ranks::stat);
-  static const std::vector<SectionDefinition> kSnapshot = sorted_by(&Ranks::snapshot);
-  static const std::vector<SectionDefinition> kProfile = sorted_by(&Ranks::profile);
-  if (rank == &Ranks::first_screen)
-    return kFirstScreen;
-  if (rank == &Ranks::report)
-    return kReport;
-  if (rank == &Ranks::report_data)
-    return kReportData;
-  if (rank == &Ranks::snapshot)
-    return kSnapshot;
-  if (rank == &Ranks::profile)
-    return kProfile;
-  return rank == &Ranks::verify ? kVerify : kStat;
+  struct Sorted {
+    int Ranks::* rank;
+    std::vector<SectionDefinition> sections;
+  };
+  static const auto kSorted = [] {
+    std::vector<Sorted> all;
+    for (int Ranks::* each :
+         {&Ranks::first_screen, &Ranks::devices_screen, &Ranks::report, &Ranks::report_data,
+          &Ranks::verify, &Ranks::stat, &Ranks::snapshot, &Ranks::profile})
+      all.push_back({each, sorted_by(each)});
+    return all;
+  }();
+  return std::ranges::find(kSorted, rank, &Sorted::rank)->sections;
 }
 
 // Calls are operations: "call" is the same table as "operation".

@@ -55,7 +55,7 @@ void note_devices(const SectionRows& rows, const store::TraceReader& trace, Sect
 
 SectionDefinition devices_section() {
   return {.id = "devices",
-          .ranks = {.report = 90},
+          .ranks = {.devices_screen = 10, .report = 90},
           .subject = "device",
           .title = "Devices",
           .view = "top_devices",
