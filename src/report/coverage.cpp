@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/shell_word.hpp"
 #include "dictionary_rows.hpp"
 
 namespace iotrail::output {
@@ -15,6 +16,11 @@ bool has_rows(const store::TraceReader& trace, std::string_view layer) {
   return std::ranges::any_of(trace.tables(), [&](const store::TableInfo& table) {
     return table.layer == layer && trace.has_rows(table.kind);
   });
+}
+
+// The command that says why something could not be recorded.
+std::string reasons_of(const store::TraceReader& trace) {
+  return fmt::format("iotrail info {} --wide", shell_word(trace.path().native()));
 }
 
 } // namespace
@@ -33,7 +39,7 @@ std::string layer_not_recorded(const store::TraceReader& trace, std::string_view
     return "`iotrail stat` adds events up and keeps none of them";
   const std::vector<std::string> refused = manifest.layers_refused();
   if (std::ranges::find(refused, layer) != refused.end())
-    return fmt::format("layer {} could not be recorded; why: iotrail info --wide", layer);
+    return fmt::format("layer {} could not be recorded; why: {}", layer, reasons_of(trace));
   return {};
 }
 
@@ -49,7 +55,7 @@ std::string event_not_recorded(const store::TraceReader& trace, const store::Tab
   return fmt::format("no {}: {}", table.name,
                      hook == manifest.hooks.end()
                          ? "the recording was not asked for it"
-                         : "it could not be recorded; why: iotrail info --wide");
+                         : "it could not be recorded; why: " + reasons_of(trace));
 }
 
 } // namespace iotrail::output
