@@ -152,10 +152,14 @@ std::vector<std::string> layers_refused_by_machine(const store::Manifest& manife
   return layers;
 }
 
+// The recorder's own, which the view fuse_daemons shows.
+constexpr std::string_view kDaemonTag = "fuse.";
+
 std::string tags_text(const store::Manifest& manifest) {
   std::string tags;
   for (const auto& [name, value] : manifest.tags)
-    tags += fmt::format("{}{}={}", tags.empty() ? "" : " ", name, value);
+    if (!name.starts_with(kDaemonTag))
+      tags += fmt::format("{}{}={}", tags.empty() ? "" : " ", name, value);
   return tags;
 }
 

@@ -258,6 +258,7 @@ Result<store::Manifest> Recorder::checkpoint() {
 
 void Recorder::sample(std::uint64_t to_ns) {
   losses_->sample(sources_, *writer_, to_ns);
+  fuse_daemons_.look();
   manifest_.recorder_memory_bytes = std::max(manifest_.recorder_memory_bytes, own_memory_bytes());
 }
 
@@ -323,6 +324,7 @@ Result<void> Recorder::close_trace(const End& end) {
   for (const auto& source : sources_)
     std::ranges::copy(source->unsupported_file_systems(),
                       std::back_inserter(manifest_.unsupported_file_systems));
+  manifest_.tags.merge(fuse_daemons_.tags());
   manifest_.still_running = still_running();
   if (manifest_.still_running.size() > kStillRunningMost)
     manifest_.still_running.resize(kStillRunningMost);

@@ -24,6 +24,7 @@
 #include "base/result.hpp"
 #include "capture/request/request.hpp"
 #include "capture/session/disk_counters.hpp"
+#include "capture/session/fuse_daemons.hpp"
 #include "capture/session/loss_log.hpp"
 #include "capture/source.hpp"
 #include "capture/tasks/tasks.hpp"
@@ -130,6 +131,7 @@ private:
   std::vector<std::unique_ptr<Source>> sources_;
   std::optional<LossLog> losses_;
   std::vector<DiskCounters> disks_; // at start()
+  FuseDaemons fuse_daemons_;
   std::uint64_t next_sample_ns_ = 0;
   std::uint64_t cpu_begin_ns_ = 0; // of this process, at start()
 };

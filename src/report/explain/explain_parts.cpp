@@ -203,8 +203,9 @@ void add_wait(Operation& operation, const SmallResult& rows, std::size_t row) {
 
 // Its time by part. If it is no call into the C library, the query does not read those calls.
 constexpr std::string_view kTimeSql = R"(
-SELECT t.op_id AS of_op, p.words AS words, t.reason AS reason, total(t.ns) AS ns
+SELECT t.op_id AS of_op, p.words AS words, t.reason || coalesce(' (FUSE daemon ' || any_value(o.daemon) || ')', '') AS reason, total(t.ns) AS ns
 FROM {1} AS t JOIN time_parts AS p ON t.step = p.step
+  LEFT JOIN (SELECT waiting_op, daemon FROM served_ops WHERE waiting_op IN ({0})) AS o ON t.op_id = o.waiting_op AND t.reason = 'server'
 WHERE t.op_id IN ({0})
 GROUP BY t.op_id, t.step, p.words, t.reason
 ORDER BY t.step, t.reason)";

@@ -33,8 +33,12 @@ WITH
     FROM wait_causes WHERE for_others = 1 GROUP BY reason
   ),
   sums AS (SELECT total(wait_ns) AS _all_ns FROM shown),
-  held AS (SELECT count(*) AS _held_back FROM block_queue WHERE by_kernel_thread <> 0)
-SELECT w.*, _all_ns, _held_back FROM shown AS w CROSS JOIN sums CROSS JOIN held)";
+  held AS (SELECT count(*) AS _held_back FROM block_queue WHERE by_kernel_thread <> 0),
+  daemons AS (
+    SELECT arg_max(daemon, daemon_ns) AS _daemon, max(daemon_ns) AS _daemon_ns
+    FROM (SELECT daemon, total(wait_ns) AS daemon_ns FROM server_waits WHERE daemon IS NOT NULL GROUP BY daemon)
+  )
+SELECT w.*, _all_ns, _held_back, _daemon, _daemon_ns FROM shown AS w CROSS JOIN sums CROSS JOIN held CROSS JOIN daemons)";
 
 void note_waits(const SectionRows& rows, const store::TraceReader&, Section& section) {
   Sentence note;
@@ -49,6 +53,11 @@ void note_waits(const SectionRows& rows, const store::TraceReader&, Section& sec
     note.add("block_io: {bios} bios were held back before the device, as by a limit of a control "
              "group; ",
              {count_value("bios", bios)});
+  if (!rows.is_null(0, "_daemon"))
+    note.add("server: {daemon_ns} for the FUSE daemon {daemon}, all: iotrail query TRACE \"FROM "
+             "server_waits\"; ",
+             {ns_value("daemon_ns", rows.number(0, "_daemon_ns")),
+              text_value("daemon", rows.text(0, "_daemon"))});
   note.add("cpu: it could have run, and others did; the other words: iotrail query TRACE \"FROM "
            "wait_reasons\"");
   section.notes.push_back(std::move(note));
