@@ -37,6 +37,7 @@ const Section* section_with(const std::vector<Section>& sections, std::string_vi
 constexpr std::string_view kProcessor = "a processor";
 constexpr std::string_view kKernel = "the kernel";
 constexpr std::string_view kNotSplit = "not split";
+constexpr std::string_view kServer = "a server";
 
 // What takes most of the time of the calls.
 struct Reason {
@@ -52,7 +53,21 @@ Reason main_reason(const std::vector<Section>& sections) {
   return {rows.text(0, "kind"), rows.real(0, "share")};
 }
 
-std::string activity_of(const std::string& kind) {
+bool has_server_time(const std::vector<Section>& sections) {
+  const Section* section = section_with(sections, "file_time");
+  if (section == nullptr)
+    return false;
+  const SectionRows rows(*section);
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    if (rows.text(row, "kind") == kServer)
+      return true;
+  return false;
+}
+
+// `server`: its name, where the time is of one.
+std::string activity_of(const std::string& kind, const std::string& server) {
+  if (kind == kServer)
+    return "waiting for " + server;
   if (kind == "outside the kernel")
     return kind;
   if (kind == "unknown")
@@ -111,15 +126,30 @@ bool are_faults_the_reason(const std::vector<Section>& sections, const PageFault
          (parts == nullptr || SectionRows(*parts).real(0, "share") < faults.wait_share);
 }
 
+std::string_view least_of(const Completeness& completeness) {
+  return completeness.lost_share > 0 ? "at least " : "";
+}
+
+// "SLOWED BY I/O: page faults took at least 62.0 % of the run, most on /data/index"
+Sentence fault_verdict(const Completeness& completeness, const PageFaults& faults) {
+  Sentence verdict = is_changed_by_losses(faults.wait_share, {}, completeness)
+                         ? unsure_verdict(completeness)
+                         : sentence(verdict_words(faults.wait_share, {}));
+  verdict.add(fmt::format(": page faults took {}{{wait_share}} of the run", least_of(completeness)),
+              {share_value("wait_share", faults.wait_share)});
+  if (!faults.path.empty())
+    verdict.add(", most on {path}", {{"path", faults.path, Meaning::path}});
+  return verdict;
+}
+
 // `is_part`: of selected calls, which cannot say what slows the run.
 Sentence verdict_of(const std::vector<Section>& sections, bool is_part,
-                    const Completeness& completeness, const PageFaults& faults) {
+                    const Completeness& completeness, const PageFaults& faults,
+                    const std::string& server) {
   if (const Section* devices = section_with(sections, "devices"))
     return devices_verdict(*devices);
   if (!is_part && are_faults_the_reason(sections, faults))
-    return sentence(verdict_words(faults.wait_share, {}))
-        .add(": page faults took {wait_share} of the run",
-             {share_value("wait_share", faults.wait_share)});
+    return fault_verdict(completeness, faults);
   const Section* parts = section_with(sections, "run_parts");
   if (section_with(sections, "file_call_totals") == nullptr || parts == nullptr) {
     if (is_part)
@@ -134,21 +164,20 @@ Sentence verdict_of(const std::vector<Section>& sections, bool is_part,
     return sentence("NO VERDICT: the calls on files have no durations");
   const double share = SectionRows(*parts).real(0, "share");
   const Reason reason = main_reason(sections);
-  const std::string_view least = completeness.lost_share > 0 ? "at least " : "";
   const bool is_unsure = !is_part && is_changed_by_losses(share, reason, completeness);
   Sentence verdict = is_unsure ? unsure_verdict(completeness)
                      : is_part ? sentence("The selected")
                                : sentence(verdict_words(share, reason));
-  verdict.add(
-      fmt::format("{}calls on files took {}{{share}} of the run", is_part ? " " : ": ", least),
-      {share_value("share", share)});
+  verdict.add(fmt::format("{}calls on files took {}{{share}} of the run", is_part ? " " : ": ",
+                          least_of(completeness)),
+              {share_value("share", share)});
   if (!is_part && share < kPartly)
     return verdict;
   if (reason.share >= kMostly)
     verdict.add(reason.kind == kKernel ? ", {reason_share} of that time as {reason}"
                                        : ", {reason_share} of that time {reason}",
                 {share_value("reason_share", reason.share),
-                 text_value("reason", activity_of(reason.kind))});
+                 text_value("reason", activity_of(reason.kind, server))});
   add_main_call(sections, verdict);
   return verdict;
 }
@@ -189,20 +218,22 @@ std::string_view calls_head(const Section* run, const Section& time) {
 }
 
 // "not split into work and waits (not recorded: layers block, sched)"
-std::string activity_in(const store::TraceReader& trace, const std::string& kind) {
+std::string activity_in(const store::TraceReader& trace, const std::string& kind,
+                        const std::string& server) {
   if (kind != kNotSplit)
-    return activity_of(kind);
+    return activity_of(kind, server);
   std::vector<std::string_view> missing;
   for (const auto layer : {IOT_LAYER_block, IOT_LAYER_sched})
     if (!layer_not_recorded(trace, schema::layer_name(layer)).empty())
       missing.push_back(schema::layer_name(layer));
-  return missing.empty() ? activity_of(kind)
-                         : fmt::format("{} (not recorded: layer{} {})", activity_of(kind),
+  return missing.empty() ? activity_of(kind, server)
+                         : fmt::format("{} (not recorded: layer{} {})", activity_of(kind, server),
                                        missing.size() == 1 ? "" : "s", fmt::join(missing, ", "));
 }
 
 std::vector<Sentence> parts_of(const store::TraceReader& trace,
-                               const std::vector<Section>& sections, bool is_part) {
+                               const std::vector<Section>& sections, bool is_part,
+                               const std::string& server) {
   std::vector<Sentence> parts;
   if (!has_layers_of_calls(trace))
     return parts;
@@ -213,64 +244,9 @@ std::vector<Sentence> parts_of(const store::TraceReader& trace,
   if (const Section* time = section_with(sections, "file_time"))
     parts.push_back(listed(*time, calls_head(section_with(sections, "run_parts"), *time),
                            [&](const SectionRows& rows, std::size_t row) {
-                             return activity_in(trace, rows.text(row, "kind"));
+                             return activity_in(trace, rows.text(row, "kind"), server);
                            }));
   return parts;
-}
-
-// Causes of writes that do not explain themselves, in plain words.
-std::string plain_cause(const std::string& cause) {
-  constexpr std::pair<std::string_view, std::string_view> kWords[] = {
-      {"write_back", "their data"},
-      {"direct", "direct writes"},
-      {"mapped", "stored through mappings"},
-      {"rounding", "rest of their pages"},
-      {"along", "rest of their folios"},
-      {"compressed", "their data, compressed"},
-      {"request", "requests without bios"},
-      {"outside", "of other processes"},
-      {"kernel_thread", "of kernel threads"},
-      {"dirty_before", "dirty before the recording, or by others"},
-      {"other_metadata", "metadata for others"},
-      {"no_bio", "of others in one request"},
-      {"unknown", "without a known cause"}};
-  const auto* found = std::ranges::find(kWords, cause, [](const auto& row) { return row.first; });
-  return found == std::end(kWords) ? cause : std::string(found->second);
-}
-
-// "Programs wrote 24.3 MiB, the disk 59.0 MiB (x 2.43): their data 24.3 MiB, metadata 23.7 MiB"
-Result<Sentence> bytes_of(analysis::Engine& engine, const Completeness& completeness) {
-  const auto causes = SmallResult::query(
-      engine, "SELECT cause, total(bytes - failed_bytes) AS bytes, total(failed_bytes) AS failed "
-              "FROM device_causes WHERE direction = 'write' GROUP BY cause ORDER BY bytes DESC");
-  if (!causes)
-    return std::unexpected(causes.error());
-  const auto calls = SmallResult::query(
-      engine, "SELECT coalesce(total(bytes), 0) AS bytes FROM file_calls WHERE writes(class)");
-  if (!calls)
-    return std::unexpected(calls.error());
-  std::uint64_t disk = 0;
-  std::uint64_t failed = 0;
-  for (std::size_t row = 0; row < causes->size(); ++row) {
-    disk += causes->number(row, "bytes");
-    failed += causes->number(row, "failed");
-  }
-  if (disk == 0 && failed == 0)
-    return Sentence{};
-  const std::uint64_t written = calls->size() == 0 ? 0 : calls->number(0, "bytes");
-  Sentence text = sentence(
-      fmt::format("Written: programs {0}{{written}}, disks {0}{{disk}}", at_least(completeness)),
-      {bytes_value("written", written), bytes_value("disk", disk)});
-  if (written > 0 && completeness.is_whole())
-    text.add(" ({factor})", {{"factor", static_cast<double>(disk) / static_cast<double>(written),
-                              Meaning::ratio}});
-  for (std::size_t row = 0; row < std::min<std::size_t>(causes->size(), 4); ++row)
-    text.add(row == 0 ? ": {cause} {bytes}" : ", {cause} {bytes}",
-             {text_value("cause", plain_cause(causes->text(row, "cause"))),
-              bytes_value("bytes", causes->number(row, "bytes"))});
-  if (failed > 0)
-    text.add("; {failed} failed", {bytes_value("failed", failed)});
-  return text;
 }
 
 Section notes_section(const Judgement& judgement, Sentence bytes) {
@@ -362,13 +338,13 @@ Result<Document> make_first_screen(analysis::Engine& engine, std::string_view se
   const store::TraceReader& trace = engine.trace();
   Document document{.trace = trace.path().native()};
   for (const SectionDefinition& definition : sections_of(&Ranks::first_screen))
-    document.sections.push_back(make_section(engine, definition, {}));
+    add_notes(trace, definition,
+              document.sections.emplace_back(make_section(engine, definition, {})));
   const bool has_calls = has_layers_of_calls(trace);
   if (!has_calls)
-    for (const SectionDefinition& definition : sections_of(&Ranks::devices_screen)) {
-      document.sections.push_back(make_section(engine, definition, {}));
-      add_notes(trace, definition, document.sections.back());
-    }
+    for (const SectionDefinition& definition : sections_of(&Ranks::devices_screen))
+      add_notes(trace, definition,
+                document.sections.emplace_back(make_section(engine, definition, {})));
   const Completeness completeness = completeness_of(trace);
   auto bytes = has_calls ? bytes_of(engine, completeness) : Sentence{};
   if (!bytes)
@@ -376,9 +352,14 @@ Result<Document> make_first_screen(analysis::Engine& engine, std::string_view se
   const auto faults = page_faults_of(engine);
   if (!faults)
     return std::unexpected(faults.error());
+  const bool is_part = !selection.empty();
+  const Result<std::string> server =
+      has_server_time(document.sections) ? server_of(engine) : std::string(kServer);
+  if (!server)
+    return std::unexpected(server.error());
   Section verdict{.id = "verdict",
-                  .title = verdict_of(document.sections, !selection.empty(), completeness, *faults),
-                  .intro = parts_of(trace, document.sections, !selection.empty())};
+                  .title = verdict_of(document.sections, is_part, completeness, *faults, *server),
+                  .intro = parts_of(trace, document.sections, is_part, *server)};
   const std::vector<Sentence> gaps = gaps_of(engine, completeness, *faults);
   verdict.intro.insert(verdict.intro.begin(), gaps.begin(), gaps.end());
   const auto hangs = hangs_of(engine);

@@ -20,7 +20,7 @@ constexpr std::uint64_t kMappedBytes = 1U << 20U; // fewer hardly cost time
 constexpr std::size_t kHungCalls = 2;
 constexpr std::size_t kRefusals = 2;
 
-// "cat[7] hangs: openat of fm/src for 12.0 s, in request_wait_answer"
+// "cat[7] hangs: openat of fm/src for 12.0 s, in request_wait_answer, of the FUSE daemon sshfs[9]"
 Sentence hung_call(const SmallResult& calls, std::size_t row) {
   Sentence text = sentence("{program}[{pid}] hangs: {call} of {path} for {time}",
                            {text_value("program", calls.text(row, "comm")),
@@ -30,15 +30,37 @@ Sentence hung_call(const SmallResult& calls, std::size_t row) {
                             ns_value("time", calls.number(row, "duration_ns"))});
   if (!calls.is_null(row, "waited_in"))
     text.add(", in {function}", {text_value("function", calls.text(row, "waited_in"))});
+  if (!calls.is_null(row, "daemon"))
+    text.add(", of the FUSE daemon {daemon}", {text_value("daemon", calls.text(row, "daemon"))});
   return text;
+}
+
+// Causes of writes that do not explain themselves, in plain words.
+std::string plain_cause(const std::string& cause) {
+  constexpr std::pair<std::string_view, std::string_view> kWords[] = {
+      {"write_back", "their data"},
+      {"direct", "direct writes"},
+      {"mapped", "stored through mappings"},
+      {"rounding", "rest of their pages"},
+      {"along", "rest of their folios"},
+      {"compressed", "their data, compressed"},
+      {"request", "requests without bios"},
+      {"outside", "of other processes"},
+      {"kernel_thread", "of kernel threads"},
+      {"dirty_before", "dirty before the recording, or by others"},
+      {"other_metadata", "metadata for others"},
+      {"no_bio", "of others in one request"},
+      {"unknown", "without a known cause"}};
+  const auto* found = std::ranges::find(kWords, cause, [](const auto& row) { return row.first; });
+  return found == std::end(kWords) ? cause : std::string(found->second);
 }
 
 } // namespace
 
 Result<std::vector<Sentence>> hangs_of(analysis::Engine& engine) {
   const auto calls = SmallResult::query(
-      engine, "SELECT comm, tid, call, path, duration_ns, waited_in FROM hung_calls "
-              "ORDER BY duration_ns DESC, tid, op_id");
+      engine, "SELECT comm, tid, call, path, duration_ns, waited_in, daemon FROM hung_calls "
+              "LEFT JOIN served_ops ON op_id = waiting_op ORDER BY duration_ns DESC, tid, op_id");
   if (!calls)
     return std::unexpected(calls.error());
   std::vector<Sentence> hangs;
@@ -73,10 +95,61 @@ Result<std::vector<Sentence>> refusals_of(analysis::Engine& engine) {
   return refusals;
 }
 
+Result<Sentence> bytes_of(analysis::Engine& engine, const Completeness& completeness) {
+  const auto causes = SmallResult::query(
+      engine, "SELECT cause, total(bytes - failed_bytes) AS bytes, total(failed_bytes) AS failed "
+              "FROM device_causes WHERE direction = 'write' GROUP BY cause ORDER BY bytes DESC");
+  if (!causes)
+    return std::unexpected(causes.error());
+  const auto calls = SmallResult::query(
+      engine, "SELECT coalesce(total(bytes), 0) AS bytes FROM file_calls WHERE writes(class)");
+  if (!calls)
+    return std::unexpected(calls.error());
+  std::uint64_t disk = 0;
+  std::uint64_t failed = 0;
+  for (std::size_t row = 0; row < causes->size(); ++row) {
+    disk += causes->number(row, "bytes");
+    failed += causes->number(row, "failed");
+  }
+  if (disk == 0 && failed == 0)
+    return Sentence{};
+  const std::uint64_t written = calls->size() == 0 ? 0 : calls->number(0, "bytes");
+  Sentence text = sentence(
+      fmt::format("Written: programs {0}{{written}}, disks {0}{{disk}}", at_least(completeness)),
+      {bytes_value("written", written), bytes_value("disk", disk)});
+  if (written > 0 && completeness.is_whole())
+    text.add(" ({factor})", {{"factor", static_cast<double>(disk) / static_cast<double>(written),
+                              Meaning::ratio}});
+  for (std::size_t row = 0; row < std::min<std::size_t>(causes->size(), 4); ++row)
+    text.add(row == 0 ? ": {cause} {bytes}" : ", {cause} {bytes}",
+             {text_value("cause", plain_cause(causes->text(row, "cause"))),
+              bytes_value("bytes", causes->number(row, "bytes"))});
+  if (failed > 0)
+    text.add("; {failed} failed", {bytes_value("failed", failed)});
+  return text;
+}
+
+Result<std::string> server_of(analysis::Engine& engine) {
+  const auto rows = SmallResult::query(
+      engine,
+      "SELECT daemon, total(wait_ns) AS wait_ns, (SELECT total(wait_ns) FROM server_waits) AS "
+      "all_ns FROM server_waits GROUP BY daemon ORDER BY wait_ns DESC LIMIT 1");
+  if (!rows)
+    return std::unexpected(rows.error());
+  if (rows->size() == 0 || rows->is_null(0, "daemon"))
+    return "a server";
+  const std::string daemon = "the FUSE daemon " + rows->text(0, "daemon");
+  if (rows->real(0, "wait_ns") >= rows->real(0, "all_ns"))
+    return daemon;
+  return rows->real(0, "wait_ns") * 2 > rows->real(0, "all_ns") ? "servers, mostly " + daemon
+                                                                : "a server";
+}
+
 Result<PageFaults> page_faults_of(analysis::Engine& engine) {
   const auto rows = SmallResult::query(
       engine, "SELECT bytes, device_ns, coalesce(share, 0) AS share, coalesce(wait_ns, 0) AS "
-              "wait_ns, coalesce(wait_share, 0) AS wait_share FROM fault_reads");
+              "wait_ns, coalesce(wait_share, 0) AS wait_share, coalesce(path, '') AS path "
+              "FROM fault_reads");
   if (!rows)
     return std::unexpected(rows.error());
   if (rows->size() == 0)
@@ -85,7 +158,8 @@ Result<PageFaults> page_faults_of(analysis::Engine& engine) {
                     .device_ns = rows->number(0, "device_ns"),
                     .device_share = rows->real(0, "share"),
                     .wait_ns = rows->number(0, "wait_ns"),
-                    .wait_share = rows->real(0, "wait_share")};
+                    .wait_share = rows->real(0, "wait_share"),
+                    .path = rows->text(0, "path")};
 }
 
 Sentence filters_sentence(const store::Manifest& manifest) {

@@ -5,11 +5,13 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "analysis/engine/engine.hpp"
 #include "base/result.hpp"
 #include "report/document.hpp"
+#include "report/warnings.hpp"
 
 namespace iotrail::output {
 
@@ -20,6 +22,14 @@ Result<std::vector<Sentence>> hangs_of(analysis::Engine& engine);
 // "FAILED: write of dd on /data/d, 3 times, with ENOSPC: no space left"
 Result<std::vector<Sentence>> refusals_of(analysis::Engine& engine);
 
+// "Programs wrote 24.3 MiB, the disk 59.0 MiB (x 2.43): their data 24.3 MiB, metadata 23.7 MiB".
+// Empty: disks wrote nothing.
+Result<Sentence> bytes_of(analysis::Engine& engine, const Completeness& completeness);
+
+// "the FUSE daemon sshfs[7]" if all waits for servers are for that one; "servers, mostly the FUSE
+// daemon sshfs[7]" if most are; else "a server".
+Result<std::string> server_of(analysis::Engine& engine);
+
 // Page faults on mapped files: their time is part of no call.
 struct PageFaults {
   std::uint64_t bytes = 0;     // read for them by devices
@@ -27,6 +37,7 @@ struct PageFaults {
   double device_share = 0;     // of the run
   std::uint64_t wait_ns = 0;   // programs waited in them, outside of calls; 0: or not recorded
   double wait_share = 0;
+  std::string path; // the file with most of device_ns; empty: several, or not known
 };
 
 Result<PageFaults> page_faults_of(analysis::Engine& engine);

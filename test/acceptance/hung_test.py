@@ -73,7 +73,8 @@ class Hung(harness.AcceptanceTest):
         first = " ".join(harness.run(harness.IOTRAIL, "report", recording.path).stdout.split())
         self.assertIn(f"python3[{pid}] hangs: openat of ", first)
         self.assertIn(", in request_wait_answer", first)
-        self.assertIn("waiting for a server", first)
+        # Kernels that do not show the connections of descriptors leave the daemon open beside those of other tests.
+        self.assertRegex(first, rf"waiting for (the FUSE daemon [^ ]+\[{os.getpid()}\]|a server) ")
         explained = harness.run(harness.IOTRAIL, "explain", recording.path, "--slowest", 1).stdout
         self.assertIn("openat unfinished of ", explained)
         self.assertIn("request_wait_answer", explained)

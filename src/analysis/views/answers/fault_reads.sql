@@ -6,6 +6,7 @@
 --   wait_ns      time in which at least one thread was blocked in such a fault, not only ready to run; NULL: waits
 --                were not recorded
 --   wait_share   wait_ns by the time of the run; NULL: the run has no length, or wait_ns is NULL
+--   path         the file that devices worked longest for in these reads, if it had more than half of device_ns; else NULL
 CREATE VIEW fault_reads AS
 WITH
   reads AS (
@@ -13,6 +14,13 @@ WITH
     FROM links
     WHERE cause = 'mapped_read' AND completed_ns IS NOT NULL AND issued_ns IS NOT NULL
   ),
+  by_file AS (
+    SELECT file, union_length(issued_ns, completed_ns) AS file_ns
+    FROM links
+    WHERE cause = 'mapped_read' AND completed_ns IS NOT NULL AND issued_ns IS NOT NULL
+    GROUP BY file
+  ),
+  most AS (SELECT arg_max(file, file_ns) AS file, max(file_ns) AS file_ns FROM by_file),
   in_faults AS (SELECT op_id, ts_ns, blocked_ns FROM waits WHERE parent_op = 0 AND blocked_ns > 0 AND state <> 'running' AND is_stack_of_fault(stack)),
   in_calls AS (
     SELECT op_id FROM all_events
@@ -26,5 +34,6 @@ WITH
   )
 SELECT CAST(f.bytes AS BIGINT) AS bytes, f.device_ns AS device_ns, least(f.device_ns, r.duration_ns) / nullif(r.duration_ns, 0) AS share,
        w.wait_ns AS wait_ns,
-       CASE WHEN w.wait_ns IS NOT NULL THEN least(w.wait_ns, r.duration_ns) / nullif(r.duration_ns, 0) END AS wait_share
-FROM reads AS f CROSS JOIN waited AS w CROSS JOIN run AS r;
+       CASE WHEN w.wait_ns IS NOT NULL THEN least(w.wait_ns, r.duration_ns) / nullif(r.duration_ns, 0) END AS wait_share,
+       CASE WHEN m.file_ns * 2 > f.device_ns THEN nullif(shown_path_at(m.file, 0), '') END AS path
+FROM reads AS f CROSS JOIN waited AS w CROSS JOIN run AS r CROSS JOIN most AS m;

@@ -46,16 +46,57 @@ constexpr ColumnDefinition kProgramColumns[] = {
      .drop_priority = 1},
 };
 
+// Sums over all programs, to say what the rows leave out.
+constexpr std::string_view kProgramSql = R"(
+WITH
+  programs AS MATERIALIZED (FROM program_io),
+  sums AS (
+    SELECT total(read) AS _all_read, total(written) AS _all_written, total(dev_read) AS _all_dev_read, total(dev_write) AS _all_dev_write
+    FROM programs
+  )
+SELECT p.*, s.* FROM programs AS p CROSS JOIN sums AS s)";
+
+struct RestOf {
+  std::string_view column;
+  std::string_view sum;
+  std::string_view words;
+};
+constexpr RestOf kRests[] = {{"read", "_all_read", "read"},
+                             {"written", "_all_written", "written"},
+                             {"dev_read", "_all_dev_read", "disk read"},
+                             {"dev_write", "_all_dev_write", "disk write"}};
+
+// "3 more: read 1.20 MiB, disk write 4.00 KiB", so that the bytes add up.
+void note_others(const SectionRows& rows, const store::TraceReader&, Section& section) {
+  if (section.all_rows <= rows.size())
+    return;
+  Sentence note = sentence("{more} more", {count_value("more", section.all_rows - rows.size())});
+  bool is_first = true;
+  for (const auto& [column, sum, words] : kRests) {
+    std::uint64_t shown = 0;
+    for (std::size_t row = 0; row < rows.size(); ++row)
+      shown += rows.number(row, column);
+    const std::uint64_t all = rows.number(0, sum);
+    if (all <= shown)
+      continue;
+    note.add(is_first ? ": {words} {bytes}" : ", {words} {bytes}",
+             {text_value("words", std::string(words)), bytes_value("bytes", all - shown)});
+    is_first = false;
+  }
+  section.notes.push_back(std::move(note));
+}
+
 } // namespace
 
 SectionDefinition program_io_section() {
   return {.id = "program_io",
           .ranks = {.first_screen = 40, .report_data = 4},
           .view = "program_io",
-          .sql = "SELECT * FROM program_io",
+          .sql = kProgramSql,
           .order = "busy_ns DESC, calls DESC, program",
           .rows = 2,
-          .columns = kProgramColumns};
+          .columns = kProgramColumns,
+          .add_notes = note_others};
 }
 
 } // namespace iotrail::output
