@@ -5,12 +5,45 @@
 -- needs: sched
 -- limit: share = 0.05; of the busiest time, the part that they must be held back
 -- limit: longest_ns = 100000000; one such wait is a finding whatever the share
--- sentence: The kernel held {subject} back {waits} times because too much was not yet written: {took_ns}, {longest_ns} at most.
--- advice: Start write-back earlier (sync_file_range, a lower vm.dirty_background_bytes), or write less.
-SELECT coalesce(p.comm, 'pid ' || w.pid) AS subject, count(*) AS waits, union_length(w.ts_ns, plus(w.ts_ns, w.duration_ns)) AS took_ns,
+-- sentence: The kernel held {subject} back {waits} times because {limited}: {took_ns}, {longest_ns} at most.[ {possible}]
+-- advice: {remedy}
+WITH
+  held AS (
+    SELECT w.pid AS pid, w.ts_ns AS ts_ns, w.duration_ns AS duration_ns, w.op_id AS op_id,
+           CASE WHEN coalesce(contains(w.stack, 'balance_dirty_pages'), false) THEN 'dirty'
+                WHEN coalesce(contains(w.stack, 'mem_cgroup_handle_over_high'), false) THEN 'memory'
+                WHEN coalesce(contains(w.stack, 'blkcg_maybe_throttle'), false) THEN 'cgroup'
+                ELSE 'queue' END AS kind
+    FROM waits AS w WHERE w.reason = 'throttle'
+  ),
+  -- The file system that a program wrote to while it was held back.
+  written AS (
+    SELECT h.pid AS of_pid, bool_and(is_served(f.file_system)) AS all_served,
+           CASE WHEN count(DISTINCT f.device) = 1 THEN (max(f.device) // 1048576) || ':' || (max(f.device) % 1048576) END AS device
+    FROM held AS h JOIN all_events AS e ON h.op_id = e.op_id JOIN files AS f ON e.file = f.file
+    WHERE h.kind = 'dirty' AND h.op_id <> 0 AND writes(e.class)
+    GROUP BY h.pid
+  ),
+  limits AS (
+    SELECT * FROM (VALUES
+      ('memory', 'its control group used more memory than memory.high', NULL, 'Raise memory.high of its control group, or use less memory: the page cache counts.'),
+      ('cgroup', 'the I/O of its control group is limited', NULL, 'Raise the control group''s io.max, io.latency or io.cost, or do less I/O.'),
+      ('queue', 'the queue of the device was limited', 'Possible limits: write-back throttling (/sys/block/DISK/queue/wbt_lat_usec), or the control group''s io.latency or io.cost.',
+       'Compare these limits, or write less at once.'),
+      ('served', 'too much was not yet written', 'Possible limits: of the file system (/sys/class/bdi/MAJOR:MINOR/max_ratio, 1 % by default for FUSE), of the machine (vm.dirty_ratio), of the control group (its memory).',
+       'Raise the limit of the file system, start write-back earlier (sync_file_range), or write less.'),
+      ('dirty', 'too much was not yet written', 'Possible limits: of the machine (vm.dirty_ratio), of the device (max_ratio in /sys/class/bdi), of the control group (its memory).',
+       'Start write-back earlier (sync_file_range, a lower vm.dirty_background_bytes), or write less.')) AS v(kind, limited, possible, remedy)
+  ),
+  judged AS (
+    SELECT h.*, CASE WHEN h.kind = 'dirty' AND coalesce(w.all_served, false) THEN 'served' ELSE h.kind END AS limit_kind, w.device AS device
+    FROM held AS h LEFT JOIN written AS w ON h.pid = w.of_pid
+  )
+SELECT coalesce(p.comm, 'pid ' || w.pid) AS subject, any_value(l.limited) AS limited,
+       replace(any_value(l.possible), 'MAJOR:MINOR', coalesce(max(w.device), 'MAJOR:MINOR')) AS possible, any_value(l.remedy) AS remedy,
+       count(*) AS waits, union_length(w.ts_ns, plus(w.ts_ns, w.duration_ns)) AS took_ns,
        max(w.duration_ns) AS longest_ns, busiest_share(w.ts_ns, plus(w.ts_ns, w.duration_ns), b.window_ns) AS busiest_share,
        union_length(w.ts_ns, plus(w.ts_ns, w.duration_ns)) AS could_save_ns, arg_max(w.op_id, w.duration_ns) AS op_id
-FROM waits AS w CROSS JOIN busy_window AS b LEFT JOIN programs AS p ON w.pid = p.program_pid
-WHERE w.reason = 'throttle'
-GROUP BY subject
+FROM judged AS w CROSS JOIN busy_window AS b JOIN limits AS l ON w.limit_kind = l.kind LEFT JOIN programs AS p ON w.pid = p.program_pid
+GROUP BY subject, w.limit_kind
 HAVING busiest_share(w.ts_ns, plus(w.ts_ns, w.duration_ns), b.window_ns) >= $share OR max(w.duration_ns) >= $longest_ns
