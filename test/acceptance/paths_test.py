@@ -113,6 +113,32 @@ for number in range(40):
     print(1000 + number, os.readlink(f"/proc/self/fd/{fd}"))
 """
 
+# A file with two names, opened by both: the second time by a relative path, after a chdir to the directory of the
+# second name. Prints the paths of the calls that name no descriptor.
+HARD_LINKS = """
+import os, sys
+os.chdir(sys.argv[1])
+os.mkdir("a")
+os.mkdir("b")
+os.close(os.open("a/f", os.O_CREAT | os.O_WRONLY))
+os.link("a/f", "b/f")
+os.close(os.open("a/f", os.O_RDONLY))
+os.chdir("b")
+os.close(os.open("f", os.O_RDONLY))
+print(os.path.abspath("new"))
+os.mkdir("new")
+print(os.path.abspath("new2"))
+os.rename("new", "new2")
+os.rmdir("new2")
+if os.fork() == 0:
+    os.mkdir("conf")
+    os.chdir("conf")
+    print(os.path.abspath("a.conf"), flush=True)
+    os.access("a.conf", os.R_OK)
+    os._exit(0)
+os.wait()
+"""
+
 
 class Paths(harness.AcceptanceTest):
     def exported(self, recording, event, *fields):
@@ -160,6 +186,21 @@ class Paths(harness.AcceptanceTest):
 
     def test_further_names_by_functions_of_the_kernel(self):
         self.check_renames("syscall,vfs", "vfs_write", LINKS, 8)
+
+    def test_the_current_directory_is_not_taken_from_a_hard_link(self):
+        folder = self.folder / "work"
+        folder.mkdir()
+        recording = self.record(sys.executable, "-S", "-c", HARD_LINKS, folder, options=("-q", "--layers", "syscall"))
+        self.require(recording, "syscall")
+        names = sorted(recording.process.stdout.split())
+        self.assertEqual(names, [f"{folder}/b/conf/a.conf", f"{folder}/b/new", f"{folder}/b/new2"])
+        rows = recording.query("SELECT class, path, to_path FROM path_calls WHERE class IN ('mkdir', 'rename', 'unlink', 'access', 'stat') "
+                               f"AND path LIKE '{folder}/%' ORDER BY ts_ns")
+        paths = {path for row in rows for path in (row["path"], row["to_path"]) if path}
+        self.assertLessEqual(set(names), paths, rows)
+        self.assertEqual({path for path in paths if path.startswith(f"{folder}/a/")}, set(), rows)
+        ends = [(row["class"], row["path"], row["to_path"]) for row in rows if row["path"] in names and row["class"] == "rename"]
+        self.assertEqual(ends, [("rename", f"{folder}/b/new", f"{folder}/b/new2")], rows)
 
     def test_objects_of_git_that_are_linked_to_their_last_name(self):
         """Git's own way: links a temporary name to the final one and removes it."""
