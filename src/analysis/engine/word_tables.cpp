@@ -21,13 +21,17 @@ std::uint32_t mask_of(const schema::Value& value) {
   return (value.number & ~choice) == 0 ? choice : value.number;
 }
 
+// As one text, which the engine splits: it takes 20 times as long to parse so many literals.
 std::string value_rows_sql() {
-  std::vector<std::string> rows;
+  std::string rows;
   for (const schema::Value& value : schema::kValues)
-    rows.push_back(fmt::format("{}, {}, {}, {}", sql_literal(value.table), value.number,
-                               mask_of(value), sql_literal(value.name)));
-  return table_sql("value_names",
-                   "value_table VARCHAR, number UINTEGER, mask UINTEGER, name VARCHAR", rows);
+    rows += fmt::format("{}{},{},{},{}", rows.empty() ? "" : ";", value.table, value.number,
+                        mask_of(value), value.name);
+  return fmt::format(
+      "CREATE TABLE value_names AS SELECT r[1] AS value_table, CAST(r[2] AS UINTEGER) "
+      "AS number, CAST(r[3] AS UINTEGER) AS mask, r[4] AS name FROM (SELECT "
+      "string_split(unnest(string_split({}, ';')), ',') AS r);\n",
+      sql_literal(rows));
 }
 
 bool any_has_role(Tables tables, std::string_view layer, schema::Role role) {
