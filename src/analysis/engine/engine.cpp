@@ -122,14 +122,19 @@ struct Settings {
   }
 };
 
+// The engine counts so many threads, but starts none: the caller does all their work. With fewer, it
+// clears 2 MiB for each GROUP BY, instead of 256 KiB.
+constexpr unsigned kThreadsOfCaller = 4;
+
 // `is_small`: handing a query's few rows to another thread costs more than the work does.
 Result<void> choose_settings(Settings& settings, const EngineOptions& options, bool is_small,
                              const std::string& spill) {
   const std::uint64_t space = space_left();
   if (space < kLeastSpaceBytes || duckdb_create_config(&settings.config) != DuckDBSuccess)
     return fail_of_memory("not enough memory");
-  const unsigned usual =
-      is_small || space < kSpaceOfThreads ? 1 : std::thread::hardware_concurrency();
+  const bool has_space = space >= kSpaceOfThreads;
+  const unsigned callers = options.threads == 0 && is_small && has_space ? kThreadsOfCaller : 1;
+  const unsigned usual = is_small || !has_space ? callers : std::thread::hardware_concurrency();
   const unsigned threads = options.threads ? options.threads : std::max(1U, usual);
   const std::uint64_t memory_bytes =
       std::min(options.memory_bytes ? options.memory_bytes : default_memory_bytes(), space / 2);
@@ -137,6 +142,7 @@ Result<void> choose_settings(Settings& settings, const EngineOptions& options, b
       {"autoinstall_known_extensions", "false"},
       {"autoload_known_extensions", "false"},
       {"threads", fmt::format("{}", threads)},
+      {"external_threads", fmt::format("{}", callers)},
       {"memory_limit", fmt::format("{}B", memory_bytes)},
       {"temp_directory", spill},
   };
