@@ -2,6 +2,7 @@
 #include "analysis/functions/functions.hpp"
 
 #include <initializer_list>
+#include <unordered_map>
 
 #include "analysis/functions/busiest_share.hpp"
 #include "analysis/functions/overlap_times.hpp"
@@ -34,15 +35,28 @@ void errno_name_rows(duckdb_function_info, duckdb_data_chunk input, duckdb_vecto
       assign(output, row, schema::errno_name(number_at<std::int64_t>(errors, row)));
 }
 
+// A chunk has few different flags.
 template <std::string (*kOfFlags)(std::string_view table, std::uint64_t flags)>
 void flags_rows(duckdb_function_info, duckdb_data_chunk input, duckdb_vector output) {
   duckdb_vector tables = duckdb_data_chunk_get_vector(input, 0);
   duckdb_vector flags = duckdb_data_chunk_get_vector(input, 1);
-  for (idx_t row = 0; row < duckdb_data_chunk_get_size(input); ++row)
-    if (is_null(tables, row) || is_null(flags, row))
+  std::string table;
+  std::unordered_map<std::uint64_t, std::string> texts; // of the table
+  for (idx_t row = 0; row < duckdb_data_chunk_get_size(input); ++row) {
+    if (is_null(tables, row) || is_null(flags, row)) {
       set_null(output, row);
-    else
-      assign(output, row, kOfFlags(text_at(tables, row), number_at<std::uint64_t>(flags, row)));
+      continue;
+    }
+    const std::string_view table_of_row = text_at(tables, row);
+    if (table_of_row != table) {
+      table = table_of_row;
+      texts.clear();
+    }
+    const auto [found, is_new] = texts.try_emplace(number_at<std::uint64_t>(flags, row));
+    if (is_new)
+      found->second = kOfFlags(table, found->first);
+    assign(output, row, found->second);
+  }
 }
 
 void op_text_rows(duckdb_function_info, duckdb_data_chunk input, duckdb_vector output) {
