@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "capture/session/recorder.hpp"
 
-#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include <fmt/ranges.h>
 
 #include "base/clock.hpp"
 #include "base/process.hpp"
+#include "capture/session/own_cost.hpp"
 #include "store/reader/repository.hpp"
 
 #ifndef IOTRAIL_VERSION
@@ -30,6 +29,7 @@ constexpr std::size_t kRecordBytes = 128; // maximum size in a ring
 constexpr std::size_t kFewRecords = 2000;
 constexpr std::size_t kFewOfRing = 16; // a small ring counts as full earlier: at this part of it
 constexpr std::uint64_t kSampleIntervalNs = 100'000'000; // of loss counters, limits and memory
+constexpr std::uint64_t kShowIntervalNs = 500'000'000;   // of the account, to those who look on
 constexpr int kDrainRoundsAtEnd = 1000;
 constexpr std::size_t kStillRunningMost = 1000; // the manifest names at most this many
 
@@ -57,30 +57,6 @@ store::Manifest new_manifest(const RecorderOptions& options) {
   manifest.limits = options.limits_text;
   manifest.tags = options.tags;
   return manifest;
-}
-
-std::uint64_t cpu_time_ns() {
-  rusage usage{};
-  ::getrusage(RUSAGE_SELF, &usage);
-  const auto ns = [](const timeval& time) {
-    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U +
-           static_cast<std::uint64_t>(time.tv_usec) * 1000U;
-  };
-  return ns(usage.ru_utime) + ns(usage.ru_stime);
-}
-
-// Memory of this process only: the rings are shared with the traced side and counted separately.
-std::uint64_t own_memory_bytes() {
-  std::FILE* file = std::fopen("/proc/self/statm", "re");
-  if (file == nullptr)
-    return 0;
-  unsigned long size = 0;
-  unsigned long resident = 0;
-  unsigned long shared = 0;
-  const int fields = std::fscanf(file, "%lu %lu %lu", &size, &resident, &shared);
-  std::fclose(file);
-  return fields == 3 ? (resident - shared) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))
-                     : 0;
 }
 
 bool serves(const Source& source, iot_u16 kind) {
@@ -178,7 +154,8 @@ Result<void> Recorder::start() {
 }
 
 Result<void> Recorder::start_writer_and_sources() {
-  auto writer = store::TraceWriter::create(options_.trace, manifest_);
+  auto writer =
+      store::TraceWriter::create(options_.trace, manifest_, {.observer = options_.observer});
   if (!writer)
     return std::unexpected(writer.error());
   writer_ = std::move(*writer);
@@ -209,6 +186,7 @@ Step Recorder::step(std::uint64_t now_ns) {
     return step;
   next_sample_ns_ = now_ns + kSampleIntervalNs;
   sample(monotonic_ns()); // not now_ns: draining took time, in which events may have been lost
+  show_sample(now_ns);
   return has_ended(now_ns) ? Step::ended : step;
 }
 
@@ -260,6 +238,16 @@ void Recorder::sample(std::uint64_t to_ns) {
   losses_->sample(sources_, *writer_, to_ns);
   fuse_daemons_.look();
   manifest_.recorder_memory_bytes = std::max(manifest_.recorder_memory_bytes, own_memory_bytes());
+}
+
+void Recorder::show_sample(std::uint64_t now_ns) {
+  if (!options_.on_sample || now_ns < next_shown_ns_)
+    return;
+  next_shown_ns_ = now_ns + kShowIntervalNs;
+  store::Manifest now = manifest_;
+  account(now);
+  now.recorder_cpu_ns = cpu_time_ns() - cpu_begin_ns_;
+  options_.on_sample(now);
 }
 
 // Checked at each step: a busy program fills a megabyte between two samples.
@@ -332,6 +320,8 @@ Result<void> Recorder::close_trace(const End& end) {
   if (manifest_.stop_reason.empty())
     manifest_.stop_reason = end.reason;
   manifest_.command_status = end.command_status;
+  if (options_.on_sample)
+    options_.on_sample(manifest_);
   Result<void> finished = writer_->finish(manifest_);
   if (!finished && writer_->failure() == nullptr)
     return finished;

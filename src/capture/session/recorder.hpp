@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -44,6 +45,10 @@ struct RecorderOptions {
   std::vector<std::string> filters_text; // as on the command line
   std::vector<std::string> limits_text;
   std::map<std::string, std::string> tags;
+  // For those who look on while it records. `on_sample` gets the manifest as it would be now, from
+  // the recorder's thread: some times a second, and last with all that is final.
+  store::RowObserver* observer = nullptr; // outlives the recorder
+  std::function<void(const store::Manifest&)> on_sample;
 };
 
 // The options that follow from a request.
@@ -116,6 +121,7 @@ private:
   std::size_t drain();
   void drain_to_the_end();
   void sample(std::uint64_t to_ns);
+  void show_sample(std::uint64_t now_ns);
   bool has_reached_size();
   bool has_reached_time(std::uint64_t now_ns);
   bool has_ended(std::uint64_t now_ns);
@@ -133,7 +139,8 @@ private:
   std::vector<DiskCounters> disks_; // at start()
   FuseDaemons fuse_daemons_;
   std::uint64_t next_sample_ns_ = 0;
-  std::uint64_t cpu_begin_ns_ = 0; // of this process, at start()
+  std::uint64_t next_shown_ns_ = 0; // to on_sample
+  std::uint64_t cpu_begin_ns_ = 0;  // of this process, at start()
 };
 
 } // namespace iotrail::capture

@@ -18,6 +18,7 @@
 #include "cli/summary_output.hpp"
 #include "cli/verb.hpp"
 #include "report/documents/recording.hpp"
+#include "serve/metrics/live_metrics.hpp"
 #include "store/reader/repository.hpp"
 #include "store/reader/trace_reader.hpp"
 #include "trail/trails.hpp"
@@ -40,6 +41,8 @@ struct RecordOptions {
   bool strict = false;
   bool follow = false;
   bool no_arguments = false;
+  bool shows_metrics = false;
+  std::string metrics; // the address; empty: any free port
 };
 
 Result<std::uint64_t> parse_buffer(const std::string& text) {
@@ -177,6 +180,29 @@ Result<void> print_end(const Console& console, const capture::ForegroundOutcome&
   return {};
 }
 
+// nullptr: not asked for
+Result<std::unique_ptr<serve::LiveMetrics>> open_metrics(const RecordOptions& options,
+                                                         capture::RecorderOptions& recorder) {
+  if (!options.shows_metrics)
+    return nullptr;
+  auto metrics = serve::LiveMetrics::listen(options.metrics);
+  if (metrics) {
+    recorder.observer = (*metrics)->observer();
+    recorder.on_sample = [shown = metrics->get()](const store::Manifest& now) { shown->show(now); };
+  }
+  return metrics;
+}
+
+void start_metrics(const Console& console, serve::LiveMetrics& metrics,
+                   const store::Manifest& manifest) {
+  metrics.show(manifest);
+  const Result<void> started = metrics.start();
+  print_if_open(console.err, [&] {
+    print_message(console.err, started ? "iotrail: metrics: " + metrics.url()
+                                       : "iotrail: no metrics: " + started.error().line());
+  });
+}
+
 Result<int> record(const Console& console, const RecordOptions& options, const Trailing& command) {
   const Result<capture::RecordingRequest> request = request_of(options, command);
   if (!request)
@@ -187,11 +213,16 @@ Result<int> record(const Console& console, const RecordOptions& options, const T
   capture::RecorderOptions recorder = capture::recorder_options(*request);
   recorder.filters_text = filters_text(options);
   recorder.limits_text = limits_text(options);
+  auto metrics = open_metrics(options, recorder);
+  if (!metrics)
+    return std::unexpected(metrics.error());
   if (!command.empty() && capture::needs_source(*request, IOT_source_preload))
     warn_of_blocker(console.err, command);
   warn_of_loop_devices(console.err, request->filter, !command.empty());
-  const auto on_begin = [&](const store::Manifest&, const auto& refusals) {
+  const auto on_begin = [&](const store::Manifest& manifest, const auto& refusals) {
     print_if_open(console.err, [&] { print_begin(console.err, command.empty(), refusals); });
+    if (*metrics)
+      start_metrics(console, **metrics, manifest);
   };
   auto end = capture::record_in_foreground(recorder, capture::make_sources(*request), on_begin,
                                            request->follow ? capture::Until::all_end
@@ -232,6 +263,16 @@ Action declare_record(CLI::App& app, const Trailing& trailing) {
          "--buffer", options->buffer,
          "Size of each ring, one a CPU and one a thread (1M); larger rings absorb longer bursts")
       ->type_name("SIZE");
+  app.add_option_function<std::string>(
+         "--metrics",
+         [options](const std::string& address) {
+           options->shows_metrics = true;
+           options->metrics = address;
+         },
+         "Show numbers of the recording to Prometheus while it runs, by HTTP on this machine: "
+         "PORT or 127.0.0.1:PORT; without it a free port, which is printed")
+      ->expected(0, 1)
+      ->type_name("[ADDRESS]");
   app.add_option("--tag", options->tags, "NAME=VALUE to store with the trace; may be repeated")
       ->type_name("NAME=VALUE");
   declare_no_arguments(app, options->no_arguments);

@@ -66,7 +66,7 @@ std::string to_http(const Response& response, bool with_body) {
   if (!response.location.empty())
     text += fmt::format("Location: {}\r\n", response.location);
   if (response.status == 405)
-    text += "Allow: GET, HEAD, POST\r\n";
+    text += fmt::format("Allow: {}\r\n", response.allowed);
   if (response.status == 503)
     text += "Retry-After: 5\r\n";
   text += "\r\n";

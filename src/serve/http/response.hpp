@@ -14,6 +14,7 @@ struct Response {
   std::string body{};
   std::string policy = "default-src 'none'"; // of contents, for browsers
   std::string location{};                    // "": none
+  std::string allowed = "GET, HEAD, POST";   // methods, of status 405
 };
 
 // {"error":"what: why\nhint"}

@@ -139,6 +139,8 @@ void BlockWriter::write(const Batch& batch) {
   if (!written)
     record_failure(written.error());
   count(batch, written.has_value());
+  if (written && events && options_.observer != nullptr)
+    options_.observer->see_written(*events->event, events->records);
 }
 
 Result<void> BlockWriter::write_events(const EventBatch& batch) {

@@ -21,9 +21,18 @@
 #include "abi.h"
 #include "base/result.hpp"
 #include "dictionary_rows.hpp"
+#include "schema.hpp"
 #include "store/format/manifest.hpp"
 
 namespace iotrail::store {
+
+// Sees the rows that are in the trace, a batch of one kind after the other, from the writer's second
+// thread. It must be quick: the rows behind it wait.
+class RowObserver {
+public:
+  virtual ~RowObserver() = default;
+  virtual void see_written(const schema::Event& event, std::span<const std::byte> records) = 0;
+};
 
 struct WriterOptions {
   std::size_t block_rows = 4096; // the maximum, 16384, saves 1 % of the bytes and takes 6 MiB more
@@ -32,6 +41,7 @@ struct WriterOptions {
   std::size_t segment_bytes = 256U << 20U;
   std::uint64_t flush_interval_ns = 1'000'000'000; // longest time that a row waits for its block
   int compression_level = 1;
+  RowObserver* observer = nullptr; // outlives the writer; nullptr: none
 };
 
 // A file as the kernel knows it. Generation 0 means unknown and matches any: user space cannot
