@@ -25,6 +25,7 @@ struct Words {
   std::string compression = "zstd";
   std::string layout = "current";
   std::uint64_t part_seconds = 300;
+  std::string resumed; // a tree to upload; "": trace
 };
 
 void declare_original(CLI::App& app, Words& words) {
@@ -40,7 +41,7 @@ void declare_original(CLI::App& app, Words& words) {
   app.add_flag("--reward", words.asks_for_reward, "Print that there are no rewards");
   app.add_flag("--no-upload", words.is_not_uploaded, "Upload nothing, as without --upload");
   app.add_option("--trace-bucket", words.bucket, "After dev: the same as --upload")
-      ->type_name("DIRECTORY");
+      ->type_name("DIRECTORY|URL");
 }
 
 void declare_own(CLI::App& app, Words& words) {
@@ -48,10 +49,20 @@ void declare_own(CLI::App& app, Words& words) {
   app.add_option("-o,--output", words.tracing.output,
                  "Directory for the tree; default: the one for temporary files")
       ->type_name("DIRECTORY");
-  app.add_option("--upload", words.tracing.upload,
-                 "Copy the tree into this directory when it is "
-                 "whole")
-      ->type_name("DIRECTORY");
+  app.add_option("--upload", words.tracing.upload.where,
+                 "When the tree is whole, copy it into this directory, or send each file by HTTP "
+                 "PUT below this address")
+      ->type_name("DIRECTORY|URL");
+  app.add_option("--upload-urls", words.tracing.upload.urls_file,
+                 "Send the files by HTTP PUT to the addresses of this file, one a line")
+      ->type_name("FILE");
+  app.add_option("--upload-retries", words.tracing.upload.retries,
+                 "Further attempts for a file after 1, 2, 4, ... seconds; default: 6")
+      ->type_name("N")
+      ->check(CLI::Range(0U, 100U));
+  app.add_option("--resume-upload", words.resumed,
+                 "Trace nothing: upload what is missing of this tree")
+      ->type_name("TREE");
   app.add_option("--duration", words.tracing.seconds, "Stop after so many seconds")
       ->type_name("SECONDS")
       ->check(CLI::Range(1U, 4'294'967'295U));
@@ -83,10 +94,10 @@ Result<void> apply(Words& words) {
     return fail_usage("--trace-bucket is an option of dev", {},
                       "Write `iotrc dev "
                       "--trace-bucket DIRECTORY`.");
-  if (!words.bucket.empty() && tracing.upload.empty())
-    tracing.upload = words.bucket;
+  if (!words.bucket.empty() && tracing.upload.is_none())
+    tracing.upload.where = words.bucket;
   if (words.is_not_uploaded)
-    tracing.upload.clear();
+    tracing.upload = {};
   tracing.is_verbose = tracing.is_verbose || words.mode == "dev";
   tracing.tree.era = words.layout == "seed" ? Era::seed : Era::current;
   tracing.tree.compression = words.compression == "gzip"   ? Compression::gzip
@@ -135,7 +146,9 @@ Result<int> run_words(const cli::Console& console, const std::vector<std::string
   if (auto applied = apply(words); !applied)
     return std::unexpected(applied.error());
   if (words.asks_for_reward)
-    return print(console, "iotrail has no rewards: it sends nothing anywhere.");
+    return print(console, "iotrail has no rewards, and no server of its own.");
+  if (!words.resumed.empty())
+    return resume_upload(console, std::move(words.tracing), words.resumed);
   if (!words.asks_for_id)
     return trace(console, std::move(words.tracing));
   const auto id = machine_id();

@@ -59,13 +59,13 @@ TEST(IotrcUpload, a_second_call_completes_the_first) {
   fs::create_directories(folder / "to");
   std::ofstream(folder / "from/s/a/x") << "12";
   std::ofstream(folder / "from/s/y") << "3";
-  EXPECT_EQ(upload_tree(folder / "from", "s", folder / "to").value_or(0), 2U);
+  EXPECT_EQ(upload_tree(folder / "from", "s", {.where = folder / "to"}).value_or(0), 2U);
   fs::remove(folder / "to/s/y");
   std::ofstream(folder / "to/s/a/x") << "1"; // shorter: an upload of another program
-  EXPECT_EQ(upload_tree(folder / "from", "s", folder / "to").value_or(0), 2U);
+  EXPECT_EQ(upload_tree(folder / "from", "s", {.where = folder / "to"}).value_or(0), 2U);
   EXPECT_EQ(fs::file_size(folder / "to/s/a/x"), 2U);
-  EXPECT_EQ(upload_tree(folder / "from", "s", folder / "to").value_or(9), 0U);
-  EXPECT_FALSE(upload_tree(folder / "from", "s", "/dev/null/x"));
+  EXPECT_EQ(upload_tree(folder / "from", "s", {.where = folder / "to"}).value_or(9), 0U);
+  EXPECT_FALSE(upload_tree(folder / "from", "s", {.where = "/dev/null/x"}));
   fs::remove_all(folder);
 }
 

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/shell_word.hpp"
 #include "capture/session/command.hpp"
 #include "capture/session/foreground.hpp"
 #include "capture/sources/sources.hpp"
@@ -16,8 +17,8 @@
 #include "cli/open_trace.hpp"
 #include "cli/options/snapshot_options.hpp"
 #include "cli/record_messages.hpp"
-#include "compat/iotrc/upload.hpp"
 #include "compat/shared/face_options.hpp"
+#include "serve/client/http_upload.hpp"
 #include "store/reader/repository.hpp"
 
 namespace iotrail::compat::iotrc {
@@ -28,17 +29,6 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kProcessPeriodNs = 300 * kNsPerSecond;
 constexpr std::uint64_t kFilesPeriodNs = 3600 * kNsPerSecond;
 constexpr std::uint64_t kMiB = 1U << 20U;
-
-// Whether a new tree can be made there, before the work for it.
-Result<void> check_directory(std::string_view what, const fs::path& path) {
-  std::error_code error;
-  if (!fs::is_directory(path, error))
-    return fail_errno(fmt::format("{} {}", what, path.native()), error ? error.value() : ENOTDIR,
-                      "Make the directory first.");
-  if (::access(path.c_str(), W_OK | X_OK) != 0)
-    return fail_errno(fmt::format("{} {}", what, path.native()));
-  return {};
-}
 
 iot_u32 snapshot_kind(std::string_view name) {
   const auto kind = cli::parse_snapshot_kind("snapshot", name);
@@ -68,6 +58,25 @@ Result<output::iotrc::Written> write_tree(const TracingOptions& options, const f
   return written;
 }
 
+// The session is known by its path below the directory of the tree.
+Result<void> upload_session(const cli::Console& console, const TracingOptions& options,
+                            const std::string& session) {
+  const auto sent = upload_tree(options.output, session, options.upload);
+  const fs::path tree = fs::path(options.output) / session;
+  if (!sent) {
+    Error error = sent.error();
+    error.hint += fmt::format("{}Nothing is lost: `iotrc --resume-upload {}` with the same "
+                              "target sends what is missing.",
+                              error.hint.empty() ? "" : " ", shell_word(tree.native()));
+    return std::unexpected(std::move(error));
+  }
+  say(console, kFace,
+      fmt::format("{} files uploaded to {}", *sent,
+                  options.upload.where.empty() ? "the addresses of " + options.upload.urls_file
+                                               : serve::shown_url(options.upload.where)));
+  return {};
+}
+
 Result<void> finish_tree(const cli::Console& console, const TracingOptions& options,
                          const fs::path& trace) {
   const auto written = write_tree(options, trace);
@@ -82,16 +91,8 @@ Result<void> finish_tree(const cli::Console& console, const TracingOptions& opti
     for (const auto& [stream, rows] : written->rows)
       say(console, kFace, fmt::format("{}: {} rows", stream, rows));
   say(console, kFace, (fs::path(options.output) / written->session).native());
-  if (options.upload.empty())
-    return {};
-  const auto copied = upload_tree(options.output, written->session, options.upload);
-  if (!copied) {
-    Error error = copied.error();
-    error.hint = "Nothing is lost: the tree is where it was written. Copy it from there.";
-    return std::unexpected(std::move(error));
-  }
-  say(console, kFace, fmt::format("{} files uploaded to {}", *copied, options.upload));
-  return {};
+  return options.upload.is_none() ? Result<void>()
+                                  : upload_session(console, options, written->session);
 }
 
 Result<void> check(TracingOptions& options) {
@@ -106,7 +107,7 @@ Result<void> check(TracingOptions& options) {
   if (options.takes_snapshots && !fs::is_directory(options.root, error))
     return fail_errno(fmt::format("--snapshot-root {}", options.root),
                       error ? error.value() : ENOTDIR);
-  return options.upload.empty() ? Result<void>() : check_directory("--upload", options.upload);
+  return check_upload(options.upload);
 }
 
 } // namespace
@@ -132,6 +133,25 @@ capture::RecordingRequest request_of(const TracingOptions& options, StreamChoice
         {.kind = snapshot_kind("fs"), .root = options.root, .period_ns = kFilesPeriodNs}};
   }
   return request;
+}
+
+Result<int> resume_upload(const cli::Console& console, TracingOptions options,
+                          const std::string& tree) {
+  if (options.upload.is_none())
+    return fail_usage("--resume-upload needs a target", {}, "Give --upload or --upload-urls.");
+  if (auto checked = check_upload(options.upload); !checked)
+    return std::unexpected(checked.error());
+  std::error_code error;
+  const fs::path path = fs::canonical(tree, error);
+  if (error)
+    return fail_errno(fmt::format("--resume-upload {}", tree), error.value());
+  const fs::path top = path.parent_path().parent_path(); // linux_v1/MACHINE/SESSION
+  if (top.filename() != "linux_v1" || !fs::is_directory(path))
+    return fail_usage(fmt::format("--resume-upload {}", tree), "it is no tree of iotrc",
+                      "Name the directory that iotrc printed: .../linux_v1/MACHINE/DATE.");
+  options.output = top.parent_path().native();
+  auto done = upload_session(console, options, path.lexically_relative(options.output).native());
+  return done ? Result<int>(0) : std::unexpected(done.error());
 }
 
 Result<int> trace(const cli::Console& console, TracingOptions options) {

@@ -12,6 +12,7 @@
 #include "capture/request/request.hpp"
 #include "cli/console.hpp"
 #include "compat/iotrc/machine.hpp"
+#include "compat/iotrc/upload.hpp"
 #include "export/iotrc/tree.hpp"
 
 namespace iotrail::compat::iotrc {
@@ -24,7 +25,7 @@ struct TracingOptions {
   StreamChoice streams; // as asked for
   output::iotrc::Options tree;
   std::string output;     // directory of the tree; "": the one for temporary files
-  std::string upload;     // directory to copy the tree into; "": none
+  UploadTarget upload;    // of the finished tree
   std::string root = "/"; // of snapshots of files
   bool takes_snapshots = true;
   std::uint64_t seconds = 0;        // 0: no limit
@@ -36,5 +37,9 @@ capture::RecordingRequest request_of(const TracingOptions& options, StreamChoice
 
 // Records, writes the tree, uploads it. Returns the command's exit status, if one ran.
 Result<int> trace(const cli::Console& console, TracingOptions options);
+
+// Completes the upload of a finished tree, .../linux_v1/MACHINE/SESSION.
+Result<int> resume_upload(const cli::Console& console, TracingOptions options,
+                          const std::string& tree);
 
 } // namespace iotrail::compat::iotrc

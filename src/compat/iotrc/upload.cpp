@@ -5,12 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <fstream>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "base/fd.hpp"
+#include "serve/client/http_upload.hpp"
 
 namespace iotrail::compat::iotrc {
 namespace {
@@ -18,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kPartSuffix = ".part";
+constexpr std::size_t kUrlsMost = 1U << 20U;
 
 std::unexpected<Error> failed(const fs::path& file, const std::error_code& error) {
   return fail_errno(fmt::format("cannot upload {}", file.native()), error.value());
@@ -45,11 +47,9 @@ bool is_there(const fs::path& from, const fs::path& to) {
   return !error && size == fs::file_size(from, error) && !error;
 }
 
-} // namespace
-
-Result<std::uint64_t> upload_tree(const fs::path& directory, const fs::path& session,
-                                  const fs::path& to) {
-  std::vector<fs::path> files; // relative
+// The files of the tree, relative to the directory, in the order of their names.
+Result<std::vector<fs::path>> files_of(const fs::path& directory, const fs::path& session) {
+  std::vector<fs::path> files;
   std::error_code error;
   for (fs::recursive_directory_iterator it(directory / session, error), end; !error && it != end;
        it.increment(error))
@@ -58,6 +58,11 @@ Result<std::uint64_t> upload_tree(const fs::path& directory, const fs::path& ses
   if (error)
     return failed(directory / session, error);
   std::ranges::sort(files);
+  return files;
+}
+
+Result<std::uint64_t> copy_files(const fs::path& directory, const std::vector<fs::path>& files,
+                                 const fs::path& to) {
   std::uint64_t copied = 0;
   for (const fs::path& file : files) {
     if (is_there(directory / file, to / file))
@@ -67,6 +72,130 @@ Result<std::uint64_t> upload_tree(const fs::path& directory, const fs::path& ses
     ++copied;
   }
   return copied;
+}
+
+// An address a line. Empty lines do not count.
+Result<std::vector<std::string>> read_urls(const std::string& path) {
+  std::ifstream file(path);
+  std::vector<std::string> urls;
+  for (std::string line; std::getline(file, line) && urls.size() < kUrlsMost;) {
+    if (line.ends_with('\r'))
+      line.pop_back();
+    if (line.empty())
+      continue;
+    if (auto checked = serve::check_http_url("--upload-urls " + path, line); !checked)
+      return std::unexpected(checked.error());
+    urls.push_back(line);
+  }
+  if (file.bad() || (urls.empty() && !fs::is_regular_file(path)))
+    return fail_errno("--upload-urls " + path, errno != 0 ? errno : ENOENT);
+  if (urls.empty())
+    return fail_usage("--upload-urls " + path, "it has no address", "Write one on each line.");
+  return urls;
+}
+
+// The list of files that a server has: a line each, its size and its name.
+class UploadedList {
+public:
+  static Result<UploadedList> open(const fs::path& path) {
+    UploadedList list;
+    list.path_ = path;
+    std::ifstream lines(path);
+    for (std::string line; std::getline(lines, line);)
+      list.lines_.push_back(line);
+    list.file_ = Fd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640));
+    if (!list.file_)
+      return fail_errno(fmt::format("cannot write {}", path.native()));
+    return list;
+  }
+  bool has(const std::string& line) const {
+    return std::ranges::find(lines_, line) != lines_.end();
+  }
+  std::size_t size() const { return lines_.size(); }
+  Result<void> add(const std::string& line) {
+    const std::string text = line + '\n';
+    if (::write(file_.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
+        ::fsync(file_.get()) != 0)
+      return fail_errno(fmt::format("cannot write {}", path_.native()));
+    lines_.push_back(line);
+    return {};
+  }
+
+private:
+  fs::path path_;
+  Fd file_;
+  std::vector<std::string> lines_;
+};
+
+Result<std::uint64_t> send_files(const fs::path& directory, const fs::path& session,
+                                 const std::vector<fs::path>& files, const UploadTarget& target) {
+  std::vector<std::string> urls;
+  if (!target.urls_file.empty()) {
+    auto read = read_urls(target.urls_file);
+    if (!read)
+      return std::unexpected(read.error());
+    urls = std::move(*read);
+  }
+  auto list = UploadedList::open((directory / session).native() + ".uploaded");
+  if (!list)
+    return std::unexpected(list.error());
+  std::uint64_t sent = 0;
+  for (const fs::path& file : files) {
+    std::error_code error;
+    const std::string line =
+        fmt::format("{} {}", fs::file_size(directory / file, error), file.native());
+    if (list->has(line))
+      continue;
+    if (!target.urls_file.empty() && list->size() >= urls.size())
+      return fail(fmt::format("cannot upload {}", file.native()),
+                  fmt::format("{} has {} addresses, and the tree {} files", target.urls_file,
+                              urls.size(), files.size()));
+    auto done =
+        serve::send_file({.url = target.urls_file.empty() ? serve::url_below(target.where, file)
+                                                          : urls[list->size()],
+                          .file = directory / file,
+                          .retries = target.retries});
+    if (done)
+      done = list->add(line);
+    if (!done)
+      return std::unexpected(done.error());
+    ++sent;
+  }
+  return sent;
+}
+
+} // namespace
+
+Result<void> check_directory(std::string_view what, const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error))
+    return fail_errno(fmt::format("{} {}", what, path.native()), error ? error.value() : ENOTDIR,
+                      "Make the directory first.");
+  if (::access(path.c_str(), W_OK | X_OK) != 0)
+    return fail_errno(fmt::format("{} {}", what, path.native()));
+  return {};
+}
+
+Result<void> check_upload(const UploadTarget& target) {
+  if (!target.where.empty() && !target.urls_file.empty())
+    return fail_usage("--upload and --upload-urls exclude each other");
+  if (!target.urls_file.empty()) {
+    const auto urls = read_urls(target.urls_file);
+    return urls ? Result<void>() : std::unexpected(urls.error());
+  }
+  if (target.where.contains("://"))
+    return serve::check_http_url("--upload", target.where);
+  return target.where.empty() ? Result<void>() : check_directory("--upload", target.where);
+}
+
+Result<std::uint64_t> upload_tree(const fs::path& directory, const fs::path& session,
+                                  const UploadTarget& target) {
+  const auto files = files_of(directory, session);
+  if (!files)
+    return std::unexpected(files.error());
+  const bool is_server = !target.urls_file.empty() || serve::is_http_url(target.where);
+  return is_server ? send_files(directory, session, *files, target)
+                   : copy_files(directory, *files, target.where);
 }
 
 } // namespace iotrail::compat::iotrc

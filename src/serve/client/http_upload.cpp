@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "serve/client/http_upload.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "base/fd.hpp"
+#include "serve/http/request.hpp"
+#include "text/printable.hpp"
+
+namespace iotrail::serve {
+namespace {
+
+constexpr int kFileNumber = 3; // of the file, in curl
+constexpr std::size_t kMessageBytesMost = 2000;
+
+bool is_installed(const char* program) {
+  const char* path = std::getenv("PATH");
+  std::string_view rest = path == nullptr ? "/usr/bin:/bin" : path;
+  while (!rest.empty()) {
+    const std::string_view directory = rest.substr(0, rest.find(':'));
+    rest.remove_prefix(std::min(directory.size() + 1, rest.size()));
+    if (::access(fmt::format("{}/{}", directory, program).c_str(), X_OK) == 0)
+      return true;
+  }
+  return false;
+}
+
+// A file in memory with this text, read from its begin.
+Fd file_of(std::string_view text) {
+  Fd file(::memfd_create("iotrail", MFD_CLOEXEC));
+  if (!file || ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+    return {};
+  ::lseek(file.get(), 0, SEEK_SET);
+  return file;
+}
+
+// check_http_url() has refused quotes and backslashes.
+std::string curl_config(const HttpUpload& upload) {
+  const std::string file = fmt::format("/proc/self/fd/{}", kFileNumber);
+  return fmt::format("url = \"{}\"\n"
+                     "{} = \"{}{}\"\n"
+                     "header = \"Content-Type: {}\"\n"
+                     "header = \"Expect:\"\n"
+                     "output = \"/dev/null\"\n"
+                     "noproxy = \"127.0.0.1,localhost,::1\"\n"
+                     "proto = \"=http,https\"\n"
+                     "retry = {}\n"
+                     "retry-connrefused\n"
+                     "globoff\nfail\nsilent\nshow-error\n"
+                     "connect-timeout = 30\nspeed-limit = 1\nspeed-time = 60\n",
+                     upload.url, upload.is_post ? "data-binary" : "upload-file",
+                     upload.is_post ? "@" : "", file, upload.type, upload.retries);
+}
+
+// The last line that curl wrote: it names the reason.
+std::string reason_in(const Fd& messages, int status) {
+  std::array<char, kMessageBytesMost> bytes{};
+  const ssize_t got = ::pread(messages.get(), bytes.data(), bytes.size(), 0);
+  std::string_view text(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  while (text.ends_with('\n'))
+    text.remove_suffix(1);
+  text.remove_prefix(text.rfind('\n') + 1);
+  if (text.starts_with("curl: "))
+    text.remove_prefix(6);
+  if (WIFSIGNALED(status))
+    return fmt::format("curl was ended by signal {}", WTERMSIG(status));
+  return text.empty() ? fmt::format("curl failed with status {}", WEXITSTATUS(status))
+                      : output::printable(text);
+}
+
+// curl itself tries again after refused connections and some answers, but not after these: the
+// connection ended before the answer came.
+bool is_broken_connection(int status) {
+  constexpr int kPartial = 18, kEmptyReply = 52, kSendError = 55, kReceiveError = 56;
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+  return code == kPartial || code == kEmptyReply || code == kSendError || code == kReceiveError;
+}
+
+// Ctrl-C ends curl, also where iotrail holds signals back.
+class CurlAttributes {
+public:
+  CurlAttributes() {
+    posix_spawnattr_init(&attributes_);
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawnattr_setsigmask(&attributes_, &none);
+    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK);
+  }
+  CurlAttributes(const CurlAttributes&) = delete;
+  CurlAttributes& operator=(const CurlAttributes&) = delete;
+  ~CurlAttributes() { posix_spawnattr_destroy(&attributes_); }
+  const posix_spawnattr_t* get() const { return &attributes_; }
+
+private:
+  posix_spawnattr_t attributes_{};
+};
+
+Result<int> run_curl(const Fd& config, const Fd& file, const Fd& messages) {
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, config.get(), STDIN_FILENO);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, messages.get(), STDERR_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, file.get(), kFileNumber);
+  std::string words[] = {"curl", "--disable", "--config", "-"}; // --disable: no ~/.curlrc
+  char* arguments[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
+  pid_t child = 0;
+  const CurlAttributes attributes;
+  const int code = ::posix_spawnp(&child, "curl", &actions, attributes.get(), arguments, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (code != 0)
+    return fail_errno("cannot start curl", code);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR)
+    continue;
+  return status;
+}
+
+} // namespace
+
+bool is_http_url(std::string_view text) {
+  return text.starts_with("http://") || text.starts_with("https://");
+}
+
+Result<void> check_http_url(const std::string& option, const std::string& url) {
+  const bool is_plain = std::ranges::all_of(
+      url, [](char c) { return c > ' ' && c < '\x7f' && c != '"' && c != '\\'; });
+  const std::string_view host = std::string_view(url).substr(std::min(url.find("//"), url.size()));
+  if (!is_http_url(url) || !is_plain || host.size() < 3 || host[2] == '/')
+    return fail_usage(fmt::format("{}: '{}' is no address of a server", option,
+                                  output::printable(shown_url(url))),
+                      {},
+                      "It begins with http:// or https://; other characters are encoded as %20.");
+  if (!is_installed("curl"))
+    return fail(fmt::format("{} {}", option, shown_url(url)), "the program curl is not installed",
+                "Install it, for instance with `apt-get install curl`.");
+  return {};
+}
+
+std::string shown_url(std::string_view url) {
+  url = url.substr(0, url.find_first_of("?#"));
+  const std::size_t begin = url.find("//");
+  const std::size_t at = url.find('@'); // a user's name and password
+  if (begin == url.npos || at == url.npos || url.find('/', begin + 2) < at)
+    return std::string(url);
+  return fmt::format("{}{}", url.substr(0, begin + 2), url.substr(at + 1));
+}
+
+std::string url_below(std::string_view prefix, const std::filesystem::path& relative) {
+  const std::size_t query = std::min(prefix.find_first_of("?#"), prefix.size());
+  std::string url(prefix.substr(0, query));
+  while (url.ends_with('/'))
+    url.pop_back();
+  for (const std::filesystem::path& part : relative)
+    url += fmt::format("/{}", percent_encoded(part.native()));
+  return url.append(prefix.substr(query));
+}
+
+Result<void> send_file(const HttpUpload& upload) {
+  const std::string what =
+      fmt::format("cannot send {} to {}", output::printable(upload.file.native()),
+                  output::printable(shown_url(upload.url)));
+  const Fd file(::open(upload.file.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file)
+    return fail_errno(what);
+  for (unsigned attempt = 0;; ++attempt) {
+    const Fd config = file_of(curl_config(upload));
+    const Fd messages = file_of("");
+    if (!config || !messages)
+      return fail_errno(what);
+    const auto status = run_curl(config, file, messages);
+    if (!status)
+      return std::unexpected(status.error());
+    if (*status == 0)
+      return {};
+    if (!is_broken_connection(*status) || attempt >= upload.retries)
+      return fail(what, reason_in(messages, *status));
+  }
+}
+
+} // namespace iotrail::serve
