@@ -30,12 +30,13 @@ struct TraceInput {
 
 struct TraceFormat {
   std::string_view name;
-  std::string_view suffix; // of its files, without the dot
-  std::string_view doc;    // the programs that read it
-  std::string_view omits;  // what the trace has and the format lacks; a sentence
-  bool is_binary = false;  // not for terminals
-  bool has_weight = false; // it draws stacks: TraceInput::weight chooses their width
-  bool has_op = false;     // it shows one operation: TraceInput::op
+  std::string_view suffix;         // of its files, without the dot
+  std::string_view doc;            // the programs that read it
+  std::string_view omits;          // what the trace has and the format lacks; a sentence
+  std::string_view http_type = {}; // for servers that take it by POST; empty: none does
+  bool is_binary = false;          // not for terminals
+  bool has_weight = false;         // it draws stacks: TraceInput::weight chooses their width
+  bool has_op = false;             // it shows one operation: TraceInput::op
   // One of these: a stream, files of a directory, or a file that a library writes by its path.
   Result<void> (*write)(const TraceInput& input, Sink& sink) = nullptr;
   Result<void> (*write_files)(const TraceInput& input, const OutputDirectory& directory) = nullptr;

@@ -23,6 +23,7 @@
 #include "cli/verbs/anonymous_copy.hpp"
 #include "export/export.hpp"
 #include "export/trace_format.hpp"
+#include "serve/client/http_upload.hpp"
 
 namespace iotrail::cli {
 namespace {
@@ -167,9 +168,31 @@ Result<void> write_by_path(const output::TraceFormat& format, const output::Trac
   return written;
 }
 
+// The whole export comes first: a server gets all of it, or nothing.
+Result<void> post_trace_format(const std::string& url, const output::TraceFormat& format,
+                               const output::TraceInput& input) {
+  const store::TemporaryFiles made;
+  std::string folder = (std::filesystem::temp_directory_path() / "iotrail-XXXXXX").string();
+  if (!made.make_tree(
+          [&] { return std::filesystem::path(::mkdtemp(folder.data()) ? folder : ""); }))
+    return fail_errno("cannot make a temporary directory");
+  const std::string path = fmt::format("{}/export.{}", folder, format.suffix);
+  auto done = write_output({}, path, [&](std::FILE* file) -> Result<void> {
+    output::Sink sink(file);
+    auto written = format.write(input, sink);
+    return written ? sink.finish() : written;
+  });
+  if (done)
+    done = serve::send_file(
+        {.url = url, .file = path, .is_post = true, .type = std::string(format.http_type)});
+  return done;
+}
+
 Result<void> write_trace_format(const Console& console, const ExportTarget& target,
                                 const output::TraceFormat& format,
                                 const output::TraceInput& input) {
+  if (serve::is_http_url(target.path))
+    return post_trace_format(target.path, format, input);
   if (format.write_path != nullptr)
     return write_by_path(format, input, target.path);
   if (format.write_files != nullptr) {
@@ -221,10 +244,24 @@ Result<int> export_trace_format(const Console& console, const ExportTarget& targ
   return 0;
 }
 
+// Whether the server of `-o URL` can get the format.
+Result<void> check_server(const ExportTarget& target) {
+  std::vector<std::string_view> names;
+  for (const output::TraceFormat* format : output::trace_formats())
+    if (!format->http_type.empty())
+      names.push_back(format->name);
+  const output::TraceFormat* format = output::find_trace_format(target.format);
+  if (format == nullptr || format->http_type.empty())
+    return fail_usage(fmt::format("export to {} needs --to", serve::shown_url(target.path)),
+                      fmt::format("servers take {}", fmt::join(names, ", ")));
+  return serve::check_http_url("-o", target.path);
+}
+
 // Fails before the work for the copy if the export itself would fail.
 Result<std::unique_ptr<AnonymousCopy>> anonymous_copy(const ExportTarget& target) {
   std::error_code none;
-  const auto checked = std::filesystem::is_directory(target.path, none)
+  const auto checked = std::filesystem::is_directory(target.path, none) ||
+                               serve::is_http_url(target.path) // check_server()
                            ? Result<void>() // formats of a file a table may add to it
                            : check_new_file(target.path);
   if (!checked)
@@ -233,6 +270,9 @@ Result<std::unique_ptr<AnonymousCopy>> anonymous_copy(const ExportTarget& target
 }
 
 Result<int> export_trace(const Console& console, ExportTarget target) {
+  if (serve::is_http_url(target.path))
+    if (const auto checked = check_server(target); !checked)
+      return std::unexpected(checked.error());
   const auto format =
       target.format.empty() ? export_format_by_suffix(target.path) : export_format(target.format);
   if (!format)
@@ -259,8 +299,9 @@ Action declare_export(CLI::App& app, const Trailing&) {
   app.add_option("--table", target->table, "Only this event or dictionary table; default: all")
       ->type_name("EVENT");
   app.add_option("-o,--output", target->path,
-                 "File to write, or directory; default: standard output")
-      ->type_name("FILE");
+                 "File to write, or directory, or the address of a server for otlp and prometheus "
+                 "(http://...); default: standard output")
+      ->type_name("FILE|URL");
   app.add_flag("--raw", target->raw, "Write numbers as stored, not names, paths and flags");
   app.add_option(
          "--weight", target->weight,
@@ -293,6 +334,7 @@ extern const Verb kVerbExport = {
                 "  iotrail export latest --to folded --weight bytes | flamegraph.pl\n"
                 "  iotrail export latest --to jsonl -o trace.jsonl\n"
                 "  iotrail export latest --to csv -o directory\n"
+                "  iotrail export latest --to otlp -o http://127.0.0.1:4318/v1/traces\n"
                 "  iotrail export latest --to csv --table syscall_read\n",
 };
 

@@ -94,6 +94,7 @@ extern const TraceFormat kTraceFormatOtlp = {
     .suffix = "otlp.json",
     .doc = "the 100 slowest calls on files as spans of OpenTelemetry (JSON)",
     .omits = "all but the 100 slowest calls on files, and what belongs to them",
+    .http_type = "application/json",
     .write = write_otlp,
 };
 

@@ -136,6 +136,7 @@ extern const TraceFormat kTraceFormatPrometheus = {
     .suffix = "prom",
     .doc = "counters and histograms for Prometheus (text format 0.0.4)",
     .omits = "single events and their times: it has the sums of the recording",
+    .http_type = "text/plain; version=0.0.4",
     .write = write_prometheus,
 };
 
