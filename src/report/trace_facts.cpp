@@ -152,13 +152,15 @@ std::vector<std::string> layers_refused_by_machine(const store::Manifest& manife
   return layers;
 }
 
-// The recorder's own, which the view fuse_daemons shows.
-constexpr std::string_view kDaemonTag = "fuse.";
+// The recorder's own, which the views fuse_daemons and dirty_limits show.
+static bool is_of_recorder(std::string_view tag) {
+  return tag.starts_with("fuse.") || tag.starts_with("dirty.");
+}
 
 std::string tags_text(const store::Manifest& manifest) {
   std::string tags;
   for (const auto& [name, value] : manifest.tags)
-    if (!name.starts_with(kDaemonTag))
+    if (!is_of_recorder(name))
       tags += fmt::format("{}{}={}", tags.empty() ? "" : " ", name, value);
   return tags;
 }

@@ -33,7 +33,7 @@ std::vector<std::string> layers_refused_by_machine(const store::Manifest& manife
 // reasons.
 std::string refusals_text(const store::Manifest& manifest);
 
-// "NAME=VALUE NAME=VALUE", without those of FUSE daemons
+// "NAME=VALUE NAME=VALUE", without the recorder's own
 std::string tags_text(const store::Manifest& manifest);
 
 // What the recorder took of CPU, memory and disk; empty: not known.

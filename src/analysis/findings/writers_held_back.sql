@@ -16,11 +16,10 @@ WITH
                 ELSE 'queue' END AS kind
     FROM waits AS w WHERE w.reason = 'throttle'
   ),
-  -- The file system that a program wrote to while it was held back.
+  -- The file systems that a program wrote to while it was held back.
   written AS (
-    SELECT h.pid AS of_pid, bool_and(is_served(f.file_system)) AS all_served,
-           CASE WHEN count(DISTINCT f.device) = 1 THEN (max(f.device) // 1048576) || ':' || (max(f.device) % 1048576) END AS device
-    FROM held AS h JOIN all_events AS e ON h.op_id = e.op_id JOIN files AS f ON e.file = f.file
+    SELECT h.pid AS of_pid, bool_and(d.device IS NOT NULL) AS is_strict, min(d.max_percent) AS max_percent
+    FROM held AS h JOIN all_events AS e ON h.op_id = e.op_id JOIN files AS f ON e.file = f.file LEFT JOIN dirty_limits AS d ON f.device = d.device
     WHERE h.kind = 'dirty' AND h.op_id <> 0 AND writes(e.class)
     GROUP BY h.pid
   ),
@@ -30,17 +29,17 @@ WITH
       ('cgroup', 'the I/O of its control group is limited', NULL, 'Raise the control group''s io.max, io.latency or io.cost, or do less I/O.'),
       ('queue', 'the queue of the device was limited', 'Possible limits: write-back throttling (/sys/block/DISK/queue/wbt_lat_usec), or the control group''s io.latency or io.cost.',
        'Compare these limits, or write less at once.'),
-      ('served', 'too much was not yet written', 'Possible limits: of the file system (/sys/class/bdi/MAJOR:MINOR/max_ratio, 1 % by default for FUSE), of the machine (vm.dirty_ratio), of the control group (its memory).',
-       'Raise the limit of the file system, start write-back earlier (sync_file_range), or write less.'),
+      ('strict', 'too much was not yet written, by the limit of its file system', 'This limit is strict: MAX % of vm.dirty_ratio, as max_ratio in /sys/class/bdi says.',
+       'Raise that limit, start write-back earlier (sync_file_range), or write less.'),
       ('dirty', 'too much was not yet written', 'Possible limits: of the machine (vm.dirty_ratio), of the device (max_ratio in /sys/class/bdi), of the control group (its memory).',
        'Start write-back earlier (sync_file_range, a lower vm.dirty_background_bytes), or write less.')) AS v(kind, limited, possible, remedy)
   ),
   judged AS (
-    SELECT h.*, CASE WHEN h.kind = 'dirty' AND coalesce(w.all_served, false) THEN 'served' ELSE h.kind END AS limit_kind, w.device AS device
+    SELECT h.*, CASE WHEN h.kind = 'dirty' AND coalesce(w.is_strict, false) THEN 'strict' ELSE h.kind END AS limit_kind, w.max_percent AS max_percent
     FROM held AS h LEFT JOIN written AS w ON h.pid = w.of_pid
   )
 SELECT coalesce(p.comm, 'pid ' || w.pid) AS subject, any_value(l.limited) AS limited,
-       replace(any_value(l.possible), 'MAJOR:MINOR', coalesce(max(w.device), 'MAJOR:MINOR')) AS possible, any_value(l.remedy) AS remedy,
+       replace(any_value(l.possible), 'MAX', coalesce(CAST(min(w.max_percent) AS VARCHAR), '?')) AS possible, any_value(l.remedy) AS remedy,
        count(*) AS waits, union_length(w.ts_ns, plus(w.ts_ns, w.duration_ns)) AS took_ns,
        max(w.duration_ns) AS longest_ns, busiest_share(w.ts_ns, plus(w.ts_ns, w.duration_ns), b.window_ns) AS busiest_share,
        union_length(w.ts_ns, plus(w.ts_ns, w.duration_ns)) AS could_save_ns, arg_max(w.op_id, w.duration_ns) AS op_id

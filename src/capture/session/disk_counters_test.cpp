@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "capture/session/dirty_limits.hpp"
 #include "store/test_support.hpp"
 
 namespace iotrail::capture {
@@ -87,6 +88,22 @@ TEST_F(DiskCountersTest, a_disk_that_came_later_counts_from_0) {
   make_disk("sda", kBefore, "8:0\n");
   EXPECT_EQ(report_disks(other, read(), filter_, true).at(0).sums,
             (store::DiskSums{8 * 512, 16 * 512, 32 * 512, 4}));
+}
+
+TEST(dirty_limits, only_strict_ones_of_mounted_file_systems) {
+  const store::testing::TemporaryDirectory bdi;
+  const auto make = [&](const std::string& device, int ratio, int strict) {
+    const std::filesystem::path folder = bdi / device;
+    std::filesystem::create_directory(folder);
+    std::ofstream(folder / "max_ratio") << ratio << "\n";
+    std::ofstream(folder / "strict_limit") << strict << "\n";
+  };
+  make("0:38", 1, 1);
+  make("0:39", 100, 0);
+  make("0:40", 5, 1);
+  const std::vector<Mount> mounts = {{.device = 38}, {.device = 39}, {.device = 41}};
+  const std::map<std::string, std::string> expected = {{"dirty.38", "1"}};
+  EXPECT_EQ(strict_dirty_limits(mounts, bdi.path()), expected);
 }
 
 } // namespace

@@ -10,6 +10,7 @@
 
 #include "base/clock.hpp"
 #include "base/process.hpp"
+#include "capture/session/dirty_limits.hpp"
 #include "capture/session/own_cost.hpp"
 #include "store/reader/repository.hpp"
 
@@ -313,6 +314,7 @@ Result<void> Recorder::close_trace(const End& end) {
     std::ranges::copy(source->unsupported_file_systems(),
                       std::back_inserter(manifest_.unsupported_file_systems));
   manifest_.tags.merge(fuse_daemons_.tags());
+  manifest_.tags.merge(strict_dirty_limits(read_mounts()));
   manifest_.still_running = still_running();
   if (manifest_.still_running.size() > kStillRunningMost)
     manifest_.still_running.resize(kStillRunningMost);
