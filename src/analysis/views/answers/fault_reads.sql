@@ -35,5 +35,5 @@ WITH
 SELECT CAST(f.bytes AS BIGINT) AS bytes, f.device_ns AS device_ns, least(f.device_ns, r.duration_ns) / nullif(r.duration_ns, 0) AS share,
        w.wait_ns AS wait_ns,
        CASE WHEN w.wait_ns IS NOT NULL THEN least(w.wait_ns, r.duration_ns) / nullif(r.duration_ns, 0) END AS wait_share,
-       CASE WHEN m.file_ns * 2 > f.device_ns THEN nullif(shown_path_at(m.file, 0), '') END AS path
+       CASE WHEN m.file_ns > f.device_ns / 2 THEN nullif(shown_path_at(m.file, 0), '') END AS path
 FROM reads AS f CROSS JOIN waited AS w CROSS JOIN run AS r CROSS JOIN most AS m;
