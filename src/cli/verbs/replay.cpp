@@ -7,12 +7,12 @@
 #include <filesystem>
 #include <memory>
 
-
 #include "cli/messages.hpp"
 #include "cli/open_trace.hpp"
 #include "cli/options/trace_options.hpp"
 #include "cli/verb.hpp"
 #include "replay/comparison.hpp"
+#include "replay/device_runner.hpp"
 #include "replay/initial_state.hpp"
 #include "replay/runner.hpp"
 #include "store/reader/repository.hpp"
@@ -28,6 +28,12 @@ using replay::Kind;
 constexpr int kStatusDiffers = 4;
 constexpr double kSpeedMost = 1e6;
 
+struct DeviceWish {
+  std::string target; // "/dev/loop0"
+  std::string from;   // the recorded device; empty: the only one
+  bool may_overwrite = false;
+};
+
 struct ReplayWish {
   std::string trace;
   std::string directory;
@@ -35,6 +41,7 @@ struct ReplayWish {
   std::string recording; // of the replay; empty: none
   bool prepare = false;
   bool is_prepared = false;
+  DeviceWish device;
 };
 
 // "2x", "0.5"; "max" is 0: no time outside of calls.
@@ -96,6 +103,54 @@ Result<replay::Plan> plan_of(const std::string& trace, const Console& console) {
   return plan;
 }
 
+Result<void> print_device_outcome(const Console& console, const DeviceWish& wish,
+                                  const replay::DevicePlan& plan,
+                                  const replay::DeviceOutcome& outcome) {
+  output::Sink sink(console.out.file);
+  sink.print("Replayed {} of {} on {} in {}; recorded in {}\n",
+             output::human_count_of(plan.requests.size(), "request"),
+             output::printable(plan.device), output::printable(wish.target),
+             output::human_duration(outcome.duration_ns), output::human_duration(plan.duration_ns));
+  output::TextTable table({{.title = "request", .align = output::Align::left},
+                           {.title = "requests", .align = output::Align::right},
+                           {.title = "as recorded", .align = output::Align::right},
+                           {.title = "bytes", .align = output::Align::right}});
+  for (std::size_t i = 0; i < replay::kDeviceActions; ++i)
+    if (const replay::ActionOutcome& action = outcome.actions[i]; action.requests > 0)
+      table.add({std::string(replay::action_name(static_cast<replay::DeviceAction>(i))),
+                 output::human_count(action.requests),
+                 output::human_count(action.requests - action.failed),
+                 output::human_bytes(action.bytes)});
+  table.print(sink, "  ", console.out.terminal_width());
+  for (const std::string& failure : outcome.failures)
+    sink.print("  {}\n", failure);
+  return sink.finish();
+}
+
+// Returns whether each request had its recorded result.
+Result<bool> replay_on_device(const Console& console, const std::string& trace,
+                              const DeviceWish& wish, double speed) {
+  const auto engine = open_engine(trace);
+  if (!engine)
+    return std::unexpected(engine.error());
+  const auto plan = replay::read_device_plan(**engine, wish.from);
+  if (!plan)
+    return std::unexpected(plan.error());
+  print_warnings(console.err, (*engine)->trace());
+  const auto device = replay::TargetDevice::open(wish.target, *plan, wish.may_overwrite);
+  if (!device)
+    return std::unexpected(device.error());
+  for (const auto& [what, count] : plan->left_out)
+    print_message(console.err,
+                  fmt::format("iotrail: left out {} {}", output::human_count(count), what));
+  const auto outcome = replay::run_on_device(*plan, *device, speed);
+  if (!outcome)
+    return std::unexpected(outcome.error());
+  if (const auto printed = print_device_outcome(console, wish, *plan, *outcome); !printed)
+    return std::unexpected(printed.error());
+  return outcome->failed() == 0;
+}
+
 // iotrail records itself while it replays what is prepared. Returns the status of the replay.
 Result<int> record_replay(const ReplayWish& wish) {
   const std::string program = std::filesystem::read_symlink("/proc/self/exe").native();
@@ -150,6 +205,14 @@ Result<int> replay_recorded(const Console& console, const ReplayWish& wish,
 }
 
 Result<void> check_wish(const ReplayWish& wish) {
+  const bool is_device = !wish.device.target.empty();
+  if (is_device == !wish.directory.empty())
+    return fail_usage("replay needs a place", "give either --into DIRECTORY or --device DEVICE");
+  if (!is_device && (!wish.device.from.empty() || wish.device.may_overwrite))
+    return fail_usage("--from and --overwrite apply to --device only");
+  if (is_device && (wish.prepare || wish.is_prepared || !wish.recording.empty()))
+    return fail_usage("--prepare, --prepared and --record apply to --into only", {},
+                      "`iotrail record --device DEVICE` records a replay on a device.");
   if (wish.prepare && wish.is_prepared)
     return fail_usage("--prepare and --prepared exclude one another");
   if (wish.prepare && !wish.recording.empty())
@@ -163,6 +226,10 @@ Result<int> replay_trace(const Console& console, ReplayWish wish) {
   const auto speed = parse_speed(wish.speed);
   if (!speed)
     return std::unexpected(speed.error());
+  if (!wish.device.target.empty()) {
+    const auto agrees = replay_on_device(console, wish.trace, wish.device, *speed);
+    return agrees ? Result<int>(*agrees ? 0 : kStatusDiffers) : std::unexpected(agrees.error());
+  }
   const auto plan = plan_of(wish.trace, console);
   if (!plan)
     return std::unexpected(plan.error());
@@ -188,17 +255,26 @@ Result<int> replay_trace(const Console& console, ReplayWish wish) {
   return outcome->differed() == 0 ? 0 : kStatusDiffers;
 }
 
-constexpr ExitStatus kStatuses[] = {{kStatusDiffers, "a call had another result than recorded"}};
+constexpr ExitStatus kStatuses[] = {
+    {kStatusDiffers, "a call or request had another result than recorded"}};
 
 Action declare_replay(CLI::App& app, const Trailing&) {
   auto wish = std::make_shared<ReplayWish>();
   app.add_option("trace", wish->trace, kTraceHelp)->type_name("TRACE")->required();
   app.add_option("--into", wish->directory,
                  "Work below this directory, which is new or empty. Nothing else is written")
-      ->type_name("DIRECTORY")
-      ->required();
+      ->type_name("DIRECTORY");
+  app.add_option("--device", wish->device.target,
+                 "Instead make the requests of a recorded device on this one, which nothing uses")
+      ->type_name("DEVICE");
+  app.add_option("--from", wish->device.from,
+                 "The recorded device, as sda; needed if the trace has requests of several")
+      ->type_name("NAME");
+  app.add_flag("--overwrite", wish->device.may_overwrite,
+               "The device of --device may lose its data; needed if the recording writes");
   app.add_option("--speed", wish->speed,
-                 "2x halves the times between the calls of a thread, max leaves them out")
+                 "2x halves the times between the calls of a thread, or between requests; max "
+                 "leaves them out")
       ->type_name("FACTOR|max")
       ->capture_default_str();
   app.add_option("--record", wish->recording,
@@ -217,12 +293,13 @@ Action declare_replay(CLI::App& app, const Trailing&) {
 
 extern const Verb kVerbReplay = {
     .name = "replay",
-    .summary = "Make the recorded calls on files again, below a directory",
+    .summary = "Make recorded calls on files, or requests of a device, again",
     .group = Group::read,
     .rank = 6,
     .declare = declare_replay,
     .examples = "  iotrail replay latest --into /mnt/new/again\n"
-                "  iotrail replay latest --into again --speed max --record again\n",
+                "  iotrail replay latest --into again --speed max --record again\n"
+                "  iotrail replay latest --device /dev/loop0 --from sda --overwrite\n",
     .statuses = kStatuses,
 };
 
