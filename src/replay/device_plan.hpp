@@ -26,14 +26,14 @@ struct DeviceRequest {
 };
 
 struct DevicePlan {
-  std::string device;                  // its name, "sda"
-  std::vector<DeviceRequest> requests; // in the order of their issues
-  std::uint64_t end_bytes = 0;         // the end of what they touch
-  std::uint64_t unit_bytes = 0;        // divides all positions and lengths; 0: there are none
+  std::string device;                    // its name, "sda"
+  std::vector<DeviceRequest> requests{}; // in the order of their issues
+  std::uint64_t end_bytes = 0;           // the end of what they touch
+  std::uint64_t unit_bytes = 0;          // divides all positions and lengths; 0: there are none
   std::uint64_t duration_ns = 0;
   std::uint64_t most_in_flight = 0;
   bool changes_data = false;
-  std::map<std::string, std::uint64_t> left_out; // by operation
+  std::map<std::string, std::uint64_t> left_out{}; // by operation
 };
 
 // `device`: "sda"; empty: the only one that has requests. Failed requests are left out.

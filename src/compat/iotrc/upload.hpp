@@ -16,8 +16,8 @@
 namespace iotrail::compat::iotrc {
 
 struct UploadTarget {
-  std::string where;     // a directory or a prefix; "": none
-  std::string urls_file; // with an address for each file, in the order of their names; "": none
+  std::string where{};     // a directory or a prefix; "": none
+  std::string urls_file{}; // with an address for each file, in the order of their names; "": none
   unsigned retries = 6;
 
   bool is_none() const { return where.empty() && urls_file.empty(); }

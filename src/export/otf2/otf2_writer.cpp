@@ -95,7 +95,7 @@ struct Otf2Span {
   std::uint64_t tid = 0;
   std::uint64_t begin_ns = 0;
   std::uint64_t end_ns = 0;
-  std::optional<std::uint64_t> bytes;
+  std::optional<std::uint64_t> bytes{};
   std::int64_t error = 0;
   std::string path;
   std::string process;
