@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <set>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <unordered_set>
 #include <utility>

@@ -11,7 +11,7 @@
 #include "capture/preload/collector/preload_source.hpp"
 #include "capture/selection/block_device.hpp"
 #include "capture/session/command.hpp"
-#include "capture/session/loop_devices.hpp"
+#include "capture/session/machine/loop_devices.hpp"
 #include "cli/messages.hpp"
 #include "render/text/value_text.hpp"
 #include "report/documents/recording.hpp"

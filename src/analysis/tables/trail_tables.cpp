@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-
 #include "analysis/functions/vectors.hpp"
 #include "analysis/tables/trail_columns.hpp"
 #include "trail/trails.hpp"

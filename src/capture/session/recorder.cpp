@@ -10,7 +10,7 @@
 
 #include "base/clock.hpp"
 #include "base/process.hpp"
-#include "capture/session/dirty_limits.hpp"
+#include "capture/session/machine/dirty_limits.hpp"
 #include "capture/session/own_cost.hpp"
 #include "store/reader/repository.hpp"
 

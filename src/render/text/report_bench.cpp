@@ -12,7 +12,7 @@
 
 #include "base/clock.hpp"
 #include "render/text/text.hpp"
-#include "report/first_screen.hpp"
+#include "report/answer/first_screen.hpp"
 #include "report/report.hpp"
 #include "report/small_result.hpp"
 #include "store/writer/trace_writer.hpp"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "report/page/page.hpp"
 
+#include "report/answer/first_screen.hpp"
 #include "report/cache/cache_report.hpp"
 #include "report/coverage.hpp"
 #include "report/explain/explain.hpp"
 #include "report/findings.hpp"
-#include "report/first_screen.hpp"
 #include "report/page/place.hpp"
 #include "report/report.hpp"
 #include "report/snapshot_report.hpp"

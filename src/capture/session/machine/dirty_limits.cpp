@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capture/session/dirty_limits.hpp"
+#include "capture/session/machine/dirty_limits.hpp"
 
 #include <fstream>
 #include <optional>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capture/session/disk_counters.hpp"
+#include "capture/session/machine/disk_counters.hpp"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 
-#include "capture/session/dirty_limits.hpp"
+#include "capture/session/machine/dirty_limits.hpp"
 #include "store/test_support.hpp"
 
 namespace iotrail::capture {

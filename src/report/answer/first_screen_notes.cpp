@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "report/first_screen_notes.hpp"
+#include "report/answer/first_screen_notes.hpp"
 
 #include <algorithm>
 #include <string>

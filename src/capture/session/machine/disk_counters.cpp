@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capture/session/disk_counters.hpp"
+#include "capture/session/machine/disk_counters.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 #include "base/bytes.hpp"
 #include "base/clock.hpp"
 #include "capture/selection/block_device.hpp"
-#include "capture/session/disk_coverage.hpp"
+#include "capture/session/machine/disk_coverage.hpp"
 
 namespace iotrail::capture {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capture/session/disk_coverage.hpp"
+#include "capture/session/machine/disk_coverage.hpp"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "report/first_screen.hpp"
+#include "report/answer/first_screen.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -7,9 +7,9 @@
 
 #include <fmt/ranges.h>
 
+#include "report/answer/devices_verdict.hpp"
+#include "report/answer/first_screen_notes.hpp"
 #include "report/coverage.hpp"
-#include "report/devices_verdict.hpp"
-#include "report/first_screen_notes.hpp"
 #include "report/sections.hpp"
 #include "report/small_result.hpp"
 #include "report/trace_facts.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "report/devices_verdict.hpp"
+#include "report/answer/devices_verdict.hpp"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capture/session/loop_devices.hpp"
+#include "capture/session/machine/loop_devices.hpp"
 
 #include <fcntl.h>
 #include <linux/loop.h>

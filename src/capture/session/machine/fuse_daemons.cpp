@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capture/session/fuse_daemons.hpp"
+#include "capture/session/machine/fuse_daemons.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
