@@ -6,9 +6,9 @@
 #include <map>
 #include <utility>
 
+#include "analysis/tables/row_counts.hpp"
 #include "base/shell_word.hpp"
 #include "report/coverage.hpp"
-#include "report/row_counts.hpp"
 #include "report/small_result.hpp"
 #include "report/warnings.hpp"
 #include "value_text.hpp"
@@ -23,7 +23,7 @@ constexpr double kShareThatMatters = 0.01;
 std::string missing_need(const store::TraceReader& trace, std::string_view need) {
   if (need == "calls") {
     std::string why;
-    for (const std::string_view layer : kCallLayers) {
+    for (const std::string_view layer : analysis::kCallLayers) {
       why = layer_not_recorded(trace, layer);
       if (why.empty())
         return why;
@@ -324,7 +324,7 @@ Result<Judgement> judge(analysis::Engine& engine, const std::vector<std::string>
     return std::unexpected(run_ns.error());
   judgement.run_ns = *run_ns;
   std::vector<Finding> findings;
-  const RowCounts rows_of(engine.trace());
+  const analysis::RowCounts rows_of(engine.trace());
   for (const analysis::Rule* rule : *rules) {
     std::string why = missing_needs(engine.trace(), *rule);
     if (why.empty() && !analysis::has_too_few_rows(*rule, engine.finding_limits(), rows_of))

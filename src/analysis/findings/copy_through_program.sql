@@ -4,6 +4,7 @@
 -- severity: note
 -- needs: syscall
 -- limit: bytes = 67108864; fewer bytes are no finding
+-- rows: calls.bytes >= $bytes
 -- sentence: {program} read {bytes} of {subject} and wrote as much to {target}, piece by piece.
 -- advice: If it changes nothing, let the kernel copy: copy_file_range, sendfile, or a reflink (FICLONE).
 WITH

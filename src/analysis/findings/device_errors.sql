@@ -4,7 +4,7 @@
 -- severity: critical
 -- needs: block
 -- limit: errors = 1; fewer failed requests are no finding
--- rows: block_complete >= $errors
+-- rows: block_complete.errors >= $errors
 -- sentence: {subject} failed {errors} of {requests} requests ({operation}) with {error}.
 -- advice: Look into the kernel's log and the device's own (smartctl, nvme error-log); save the data.
 SELECT coalesce(d.name, 'a device') AS subject, choice_text('block', r.flags) AS operation, errno_name(r.error) AS error,

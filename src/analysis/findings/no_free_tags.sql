@@ -4,6 +4,7 @@
 -- severity: warning
 -- needs: sched
 -- limit: took_ns = 50000000; less time is no finding
+-- rows: waits.tag
 -- sentence: {subject} waited {took_ns} in {waits} waits since all requests of a device were in use.
 -- advice: Keep fewer requests in flight, or raise nr_requests of the device.
 SELECT coalesce(p.comm, 'pid ' || w.pid) AS subject, count(*) AS waits, union_length(w.ts_ns, plus(w.ts_ns, w.duration_ns)) AS took_ns,

@@ -5,6 +5,7 @@
 -- needs: syscall_read
 -- limit: bytes = 16777216; fewer bytes read are no finding
 -- limit: times = 3; fewer readings of each byte are no finding
+-- rows: syscall_read.bytes >= $bytes
 -- sentence: {program} read {bytes} of {subject}, with {distinct_bytes} distinct: {times_ratio}, which took {took_ns}.
 -- advice: Keep the data in memory, or map the file.
 WITH

@@ -4,6 +4,7 @@
 -- severity: warning
 -- needs: calls, sched
 -- limit: share = 0.05; of the busiest time, the part that they must wait for memory
+-- rows: waits.memory
 -- sentence: Calls of {subject} waited {took_ns} for memory that had to be freed first.
 -- advice: Give it more memory, raise vm.watermark_scale_factor, or set memory.high lower than memory.max.
 SELECT c.program AS subject, count(*) AS waits, union_length(w.ts_ns, plus(w.ts_ns, w.duration_ns)) AS took_ns,

@@ -11,7 +11,10 @@
 //                                  no rows, it finds nothing; `calls`: any layer at which programs
 //                                  ask for I/O
 //   -- rows: calls >= $calls       optional; with fewer rows of an event, a layer or `calls` it finds
-//                                  nothing, so that its SELECT is not run; without the limit: no rows
+//                                  nothing, so that its SELECT is not run; without the limit: no rows.
+//                                  `A or B` adds up; `A.bytes` is the bytes of all rows, `A.errors`
+//                                  and `A.discard` the rows with an error and with that operation,
+//                                  `waits.memory` the waits, if any has that reason
 //   -- merges: syncs               optional; findings of rules with this word have one cause, and
 //                                  are shown as one
 //   -- limit: calls = 1000; fewer calls are no finding

@@ -6,6 +6,7 @@
 -- limit: operations = 1000; fewer sends are no finding
 -- limit: bytes = 512; larger sends are no finding
 -- rows: syscall_connection
+-- rows: syscall or syscall_copy >= $operations
 -- sentence: {program} exchanged {sent_bytes} with {subject} in {operations} calls.
 -- advice: Collect the data: TCP_CORK, MSG_MORE, writev.
 SELECT coalesce(comm, 'pid ' || pid) AS program, address AS subject, total(operations) AS operations, total(sent) AS sent_bytes,

@@ -5,6 +5,7 @@
 -- needs: sched
 -- limit: share = 0.05; of the busiest time, the part that they must be held back
 -- limit: longest_ns = 100000000; one such wait is a finding whatever the share
+-- rows: waits.throttle
 -- sentence: The kernel held {subject} back {waits} times because {limited}: {took_ns}, {longest_ns} at most.[ {possible}]
 -- advice: {remedy}
 WITH
