@@ -10,6 +10,7 @@
 #include "capture/request/request.hpp"
 #include "report/warnings.hpp"
 #include "schema.hpp"
+#include "store/format/recorder_tags.hpp"
 
 namespace iotrail::output {
 
@@ -152,15 +153,10 @@ std::vector<std::string> layers_refused_by_machine(const store::Manifest& manife
   return layers;
 }
 
-// The recorder's own, which the views fuse_daemons and dirty_limits show.
-static bool is_of_recorder(std::string_view tag) {
-  return tag.starts_with("fuse.") || tag.starts_with("dirty.");
-}
-
 std::string tags_text(const store::Manifest& manifest) {
   std::string tags;
   for (const auto& [name, value] : manifest.tags)
-    if (!is_of_recorder(name))
+    if (!name.starts_with(store::kRecorderTags)) // views show these: fuse_daemons, dirty_limits
       tags += fmt::format("{}{}={}", tags.empty() ? "" : " ", name, value);
   return tags;
 }

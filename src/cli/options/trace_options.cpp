@@ -5,6 +5,7 @@
 
 #include "store/format/manifest.hpp"
 #include "store/format/manifest_bounds.hpp"
+#include "store/format/recorder_tags.hpp"
 #include "store/reader/repository.hpp"
 
 namespace iotrail::cli {
@@ -36,6 +37,9 @@ Result<std::map<std::string, std::string>> parse_tags(const std::vector<std::str
     const auto equals = tag.find('=');
     if (equals == 0 || equals == std::string::npos)
       return fail_usage(fmt::format("--tag {}: not of the form NAME=VALUE", tag));
+    if (tag.starts_with(store::kRecorderTags))
+      return fail_usage(fmt::format("--tag {}: tags that begin with {} are the recorder's", tag,
+                                    store::kRecorderTags));
     parsed[tag.substr(0, equals)] = tag.substr(equals + 1);
   }
   if (parsed.size() > store::Manifest::kNamesMax)

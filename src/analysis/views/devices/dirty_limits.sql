@@ -4,6 +4,6 @@
 --   device       of the file system, as in files
 --   max_percent  the limit, as a part of vm.dirty_ratio: max_ratio in /sys/class/bdi
 CREATE VIEW dirty_limits AS
-SELECT TRY_CAST(split_part("key", '.', 3) AS UINTEGER) AS device, TRY_CAST(value AS UINTEGER) AS max_percent
+SELECT TRY_CAST(split_part("key", '.', 4) AS UINTEGER) AS device, TRY_CAST(value AS UINTEGER) AS max_percent
 FROM manifest
-WHERE starts_with("key", 'tag.dirty.') AND TRY_CAST(split_part("key", '.', 3) AS UINTEGER) IS NOT NULL;
+WHERE starts_with("key", 'tag.iotrail.dirty.') AND TRY_CAST(split_part("key", '.', 4) AS UINTEGER) IS NOT NULL;

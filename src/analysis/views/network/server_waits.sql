@@ -6,8 +6,8 @@
 CREATE VIEW fuse_daemons AS
 WITH
   tags AS (
-    SELECT TRY_CAST(split_part("key", '.', 3) AS UINTEGER) AS device, split_part("key", '.', 4) AS what, value
-    FROM manifest WHERE starts_with("key", 'tag.fuse.')
+    SELECT TRY_CAST(split_part("key", '.', 4) AS UINTEGER) AS device, split_part("key", '.', 5) AS what, value
+    FROM manifest WHERE starts_with("key", 'tag.iotrail.fuse.')
   )
 SELECT device, any_value(value) FILTER (what = 'mount') AS mount_point, TRY_CAST(any_value(value) FILTER (what = 'pid') AS UINTEGER) AS pid,
        any_value(value) FILTER (what = 'comm') AS comm

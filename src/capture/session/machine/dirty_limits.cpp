@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "capture/selection/block_device.hpp"
+#include "store/format/recorder_tags.hpp"
 
 namespace iotrail::capture {
 namespace {
@@ -34,7 +35,8 @@ std::map<std::string, std::string> strict_dirty_limits(const std::vector<Mount>&
     const iot_u32 device = has_own ? mount.device : kernel::whole_disk(mount.device);
     const auto ratio = setting_of(bdi, device, "max_ratio");
     if (ratio && setting_of(bdi, device, "strict_limit") == 1U && limits.size() < kLimitsMax)
-      limits[fmt::format("dirty.{}", mount.device)] = fmt::format("{}", *ratio);
+      limits[fmt::format("{}dirty.{}", store::kRecorderTags, mount.device)] =
+          fmt::format("{}", *ratio);
   }
   return limits;
 }

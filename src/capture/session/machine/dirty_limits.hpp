@@ -13,7 +13,7 @@
 
 namespace iotrail::capture {
 
-// As tags of a trace: "dirty.DEVICE" = max_ratio in percent, DEVICE as in the events. At most a few
+// As tags of a trace: "iotrail.dirty.DEVICE" = max_ratio in percent, DEVICE as in the events. At most a few
 // hundred. `bdi`: another directory in tests.
 std::map<std::string, std::string>
 strict_dirty_limits(const std::vector<Mount>& mounts,

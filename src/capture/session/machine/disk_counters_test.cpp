@@ -102,7 +102,7 @@ TEST(dirty_limits, only_strict_ones_of_mounted_file_systems) {
   make("0:39", 100, 0);
   make("0:40", 5, 1);
   const std::vector<Mount> mounts = {{.device = 38}, {.device = 39}, {.device = 41}};
-  const std::map<std::string, std::string> expected = {{"dirty.38", "1"}};
+  const std::map<std::string, std::string> expected = {{"iotrail.dirty.38", "1"}};
   EXPECT_EQ(strict_dirty_limits(mounts, bdi.path()), expected);
 }
 

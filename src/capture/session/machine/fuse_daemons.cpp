@@ -15,6 +15,8 @@
 
 #include <fmt/format.h>
 
+#include "store/format/recorder_tags.hpp"
+
 namespace iotrail::capture {
 namespace {
 
@@ -193,7 +195,7 @@ std::vector<FuseDaemon> FuseDaemons::found() const {
 std::map<std::string, std::string> FuseDaemons::tags() const {
   std::map<std::string, std::string> tags;
   for (const FuseDaemon& daemon : found()) {
-    const std::string key = fmt::format("fuse.{}", daemon.device);
+    const std::string key = fmt::format("{}fuse.{}", store::kRecorderTags, daemon.device);
     tags[key + ".pid"] = fmt::format("{}", daemon.pid);
     tags[key + ".comm"] = daemon.name;
     tags[key + ".mount"] = daemon.point;

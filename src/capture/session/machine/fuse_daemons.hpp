@@ -36,7 +36,7 @@ public:
 
   // The daemons that are known, in order of their devices; also those that ended.
   std::vector<FuseDaemon> found() const;
-  // The same as tags of a trace: "fuse.DEVICE.pid", "fuse.DEVICE.comm" and "fuse.DEVICE.mount", with
+  // The same as tags of a trace: "iotrail.fuse.DEVICE.pid", "... .comm" and "... .mount", with
   // the number of the device as in the events.
   std::map<std::string, std::string> tags() const;
 

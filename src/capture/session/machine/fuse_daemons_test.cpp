@@ -70,8 +70,9 @@ TEST_F(FuseDaemonsTest, a_trace_has_them_as_tags) {
   run(7, "sshfs", "", "fuse_connection:\t38\n");
   FuseDaemons daemons(proc_.path());
   daemons.look();
-  const std::map<std::string, std::string> expected = {
-      {"fuse.38.comm", "sshfs"}, {"fuse.38.mount", "/a"}, {"fuse.38.pid", "7"}};
+  const std::map<std::string, std::string> expected = {{"iotrail.fuse.38.comm", "sshfs"},
+                                                       {"iotrail.fuse.38.mount", "/a"},
+                                                       {"iotrail.fuse.38.pid", "7"}};
   EXPECT_EQ(daemons.tags(), expected);
 }
 
