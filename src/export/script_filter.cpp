@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/capped_sum.hpp"
 #include "schema.hpp"
 #include "value_text.hpp"
 
@@ -20,10 +21,6 @@ constexpr std::string_view kDeleted = " (deleted)";
 std::uint64_t value_of(const store::EventStream& event, schema::Role role) {
   const int column = event.table().index(role);
   return column < 0 ? 0 : event.number(static_cast<std::size_t>(column));
-}
-
-std::uint64_t later(std::uint64_t begin_ns, std::uint64_t by_ns) {
-  return by_ns > UINT64_MAX - begin_ns ? UINT64_MAX : begin_ns + by_ns;
 }
 
 bool matches(const std::string& pattern, std::string_view path) {
@@ -58,9 +55,9 @@ ScriptFilter::ScriptFilter(const store::TraceReader& trace,
                            const analysis::TraceDictionaries& dictionaries,
                            const ScriptSelection& selection)
     : dictionaries_(dictionaries), selection_(selection),
-      from_ns_(later(trace.manifest().begin_ns, selection.since_ns)),
+      from_ns_(capped_sum(trace.manifest().begin_ns, selection.since_ns)),
       to_ns_(selection.until_ns == 0 ? UINT64_MAX
-                                     : later(trace.manifest().begin_ns, selection.until_ns)) {
+                                     : capped_sum(trace.manifest().begin_ns, selection.until_ns)) {
   if (selection.since_ns == 0)
     from_ns_ = 0;
 }

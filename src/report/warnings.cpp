@@ -7,6 +7,7 @@
 
 #include <fmt/ranges.h>
 
+#include "base/capped_sum.hpp"
 #include "schema.hpp"
 
 namespace iotrail::output {
@@ -51,11 +52,6 @@ Sentence skipped_sentence(const store::Damage& damage) {
                          plural(damage.rows_skipped), damage.rows_skipped == 1 ? "is" : "are"),
              {count_value("rows_skipped", damage.rows_skipped)});
   return text.add(".");
-}
-
-// A manifest may hold any numbers.
-std::uint64_t sum_of(std::uint64_t a, std::uint64_t b) {
-  return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
 double lost_share_of(const store::Manifest& manifest) {
@@ -141,8 +137,8 @@ Sentence lost_sentence(const store::Manifest& manifest) {
   std::uint64_t produced = manifest.left_out(); // any of these may have been lost
   std::uint64_t lost = 0;
   for (const store::SourceTally& source : manifest.sources) {
-    produced = sum_of(produced, source.produced);
-    lost = sum_of(lost, source.lost);
+    produced = capped_sum(produced, source.produced);
+    lost = capped_sum(lost, source.lost);
   }
   if (lost == 0)
     return {};
@@ -210,7 +206,7 @@ Sentence lost_completions_sentence(const store::Manifest& manifest) {
   for (const std::string_view counter : {"kernel_completion_missed", "kernel_request_untracked"})
     if (const auto found = manifest.counters.find(std::string(counter));
         found != manifest.counters.end())
-      lost = sum_of(lost, found->second);
+      lost = capped_sum(lost, found->second);
   if (lost == 0)
     return {};
   return sentence(fmt::format("{{lost}} completion{} {} lost: the devices did at least this",

@@ -6,6 +6,7 @@
 
 #include "analysis/functions/intervals.hpp"
 #include "analysis/functions/vectors.hpp"
+#include "base/capped_sum.hpp"
 
 namespace iotrail::analysis {
 
@@ -54,8 +55,7 @@ double busiest_share(Intervals& intervals, std::uint64_t window_ns) {
   std::size_t last = 0;
   for (std::size_t first = 0; first < intervals.size(); ++first) {
     const std::uint64_t begin_ns = intervals[first].from;
-    const std::uint64_t end_ns =
-        begin_ns > UINT64_MAX - window_ns ? UINT64_MAX : begin_ns + window_ns;
+    const std::uint64_t end_ns = capped_sum(begin_ns, window_ns);
     for (; last < intervals.size() && intervals[last].from < end_ns; ++last)
       covered_ns += intervals[last].until - intervals[last].from;
     const std::uint64_t beyond_ns =

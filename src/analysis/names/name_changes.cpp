@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "analysis/names/table_rows.hpp"
+#include "base/capped_sum.hpp"
 
 namespace iotrail::analysis {
 
@@ -80,10 +81,6 @@ std::optional<NameEvent> what_of(NameEvent what, std::string_view calls, std::st
   const bool is_another_call = (what == NameEvent::link && name.contains("symlink")) ||
                                (calls == kDescriptorCalls && !name.starts_with("F_DUPFD"));
   return is_another_call ? std::nullopt : std::optional(what);
-}
-
-std::uint64_t end_of(std::uint64_t begin_ns, std::uint64_t duration_ns) {
-  return begin_ns > UINT64_MAX - duration_ns ? UINT64_MAX : begin_ns + duration_ns;
 }
 
 auto order_of(const NameChange& change) {
@@ -177,7 +174,7 @@ void NameChanges::find_sights() {
         TableRows(trace_, table, {"ts_ns", "duration_ns", column.name, "pid"})
             .for_each([&](auto number, auto) {
               const auto found = sights.find(static_cast<std::uint32_t>(number(2)));
-              const std::uint64_t end_ns = end_of(number(0), number(1));
+              const std::uint64_t end_ns = capped_sum(number(0), number(1));
               if (found != sights.end() && end_ns < found->second.end_ns)
                 found->second = {end_ns, static_cast<std::uint32_t>(number(3))};
             });
@@ -207,7 +204,7 @@ void NameChanges::add_row() {
   const std::optional<NameEvent> what = what_of(source.what, source.calls, call);
   if (result < 0 || !what || (!source.is_of_vfs && known_by_vfs_.contains(*what)))
     return;
-  under_way_.push({{.at_ns = end_of(begin_ns, number(kDuration)),
+  under_way_.push({{.at_ns = capped_sum(begin_ns, number(kDuration)),
                     .begin_ns = begin_ns,
                     .what = *what,
                     .is_of_vfs = source.is_of_vfs,

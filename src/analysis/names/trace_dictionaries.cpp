@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "analysis/names/file_paths.hpp"
+#include "base/capped_sum.hpp"
 
 namespace iotrail::analysis {
 
@@ -125,7 +126,7 @@ std::uint64_t naming_time_ns(const store::EventStream& event) {
   if (layer == std::end(schema::kLayers) || layer->place != schema::Place::later || !duration)
     return event.time_ns();
   const std::uint64_t duration_ns = event.number(event.table().index(schema::Role::duration));
-  return event.time_ns() + std::min(duration_ns, UINT64_MAX - event.time_ns());
+  return capped_sum(event.time_ns(), duration_ns);
 }
 
 } // namespace iotrail::analysis

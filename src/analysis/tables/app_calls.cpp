@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/capped_sum.hpp"
 #include "store/reader/event_stream.hpp"
 #include "value_text.hpp"
 
@@ -62,9 +63,7 @@ struct TimedCall {
   std::uint64_t duration_ns;
   std::uint64_t call; // number of the function
 
-  std::uint64_t end_ns() const {
-    return duration_ns > UINT64_MAX - begin_ns ? UINT64_MAX : begin_ns + duration_ns;
-  }
+  std::uint64_t end_ns() const { return capped_sum(begin_ns, duration_ns); }
 };
 
 class AppCallFinder {

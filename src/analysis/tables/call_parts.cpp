@@ -13,6 +13,7 @@
 #include "analysis/functions/overlaps.hpp"
 #include "analysis/tables/call_sources.hpp"
 #include "analysis/tables/operation_work.hpp"
+#include "base/capped_sum.hpp"
 #include "store/reader/event_stream.hpp"
 #include "value_text.hpp"
 
@@ -26,10 +27,6 @@ constexpr std::uint64_t kRequestsOfLink = 16;
 constexpr std::uint64_t kRequestsOfAny = 4U << 20U;
 constexpr std::uint64_t kMostPieces = 2U << 20U;
 constexpr std::size_t kMostSpare = 1024; // pieces in memory that is kept for other operations
-
-std::uint64_t plus(std::uint64_t a, std::uint64_t b) {
-  return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
 
 class PartFinder {
 public:
@@ -107,7 +104,7 @@ private:
 
 void PartFinder::read(CallSource& source) {
   const std::uint64_t from_ns = events_.time_ns();
-  const std::uint64_t until_ns = plus(from_ns, number(source.duration));
+  const std::uint64_t until_ns = capped_sum(from_ns, number(source.duration));
   const std::uint64_t op_id = number(source.op);
   switch (source.use) {
   case Use::call:
@@ -211,8 +208,8 @@ void PartFinder::read_wait(const CallSource& source) {
   const std::uint64_t from_ns = events_.time_ns();
   const std::uint64_t duration_ns = number(source.duration);
   const std::uint64_t runnable_ns = std::min(number(source.extra), duration_ns);
-  const std::uint64_t woken_ns = plus(from_ns, duration_ns - runnable_ns);
-  const std::uint64_t until_ns = plus(from_ns, duration_ns);
+  const std::uint64_t woken_ns = capped_sum(from_ns, duration_ns - runnable_ns);
+  const std::uint64_t until_ns = capped_sum(from_ns, duration_ns);
   const std::uint64_t op_id = number(source.op);
   const ReasonNumber reason =
       is_running(source) ? kNoReason : reasons_.reason(number(source.stack), op_id);
@@ -325,7 +322,7 @@ void PartFinder::merge_parts() {
   std::size_t kept = 0;
   for (std::size_t i = 1; i < parts_.size(); ++i)
     if (key(parts_[i]) == key(parts_[kept]))
-      parts_[kept].ns = plus(parts_[kept].ns, parts_[i].ns);
+      parts_[kept].ns = capped_sum(parts_[kept].ns, parts_[i].ns);
     else
       parts_[++kept] = parts_[i];
   parts_.resize(std::min(parts_.size(), kept + 1));

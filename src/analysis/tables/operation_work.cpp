@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/capped_sum.hpp"
 #include "schema.hpp"
 #include "store/reader/event_stream.hpp"
 
@@ -22,10 +23,6 @@ bool is_read(const trail::Link& link) {
 
 bool is_write(const trail::Link& link) {
   return link.operation == IOT_block_write;
-}
-
-std::uint64_t sum(std::uint64_t a, std::uint64_t b) {
-  return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
 // The columns of a table, by role or name; none if it lacks one.
@@ -89,7 +86,7 @@ void OperationWork::add_blocks(const store::TraceReader& trace) {
       continue;
     requests_.push_back({op_id, links_.size() + without_link_.size()});
     without_link_.push_back(
-        {events.time_ns(), 0, events.time_ns(), sum(events.time_ns(), value(2))});
+        {events.time_ns(), 0, events.time_ns(), capped_sum(events.time_ns(), value(2))});
   }
 }
 

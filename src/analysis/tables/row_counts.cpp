@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/capped_sum.hpp"
 #include "schema.hpp"
 #include "trail/state/fact.hpp"
 #include "value_text.hpp"
@@ -20,10 +21,6 @@ constexpr std::string_view kCalls = "calls";
 constexpr std::string_view kOr = " or ";
 constexpr std::string_view kBytes = ".bytes";
 constexpr std::string_view kWaits = "waits.";
-
-std::uint64_t sum_of(std::uint64_t a, std::uint64_t b) {
-  return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
 
 bool is_call_layer(std::string_view name) {
   return std::ranges::any_of(schema::kLayers, [&](const schema::LayerInfo& layer) {
@@ -59,7 +56,7 @@ std::uint64_t bytes_in(const store::TraceReader& trace, const store::TableInfo& 
     const std::uint64_t number = numbers == nullptr ? UINT64_MAX / unit_bytes : (*numbers)[row];
     const bool is_negative = is_signed && static_cast<std::int64_t>(number) < 0;
     const std::uint64_t units = is_negative ? 0 : std::min(number, UINT64_MAX / unit_bytes);
-    bytes = sum_of(bytes, units * unit_bytes);
+    bytes = capped_sum(bytes, units * unit_bytes);
   });
   return bytes;
 }
@@ -107,7 +104,7 @@ RowCounts::RowCounts(const store::TraceReader& trace) : trace_(trace) {
 
 std::uint64_t RowCounts::operator()(std::string_view name) const {
   if (const auto place = name.find(kOr); place != name.npos)
-    return sum_of((*this)(name.substr(0, place)), (*this)(name.substr(place + kOr.size())));
+    return capped_sum((*this)(name.substr(0, place)), (*this)(name.substr(place + kOr.size())));
   if (name.starts_with(kWaits))
     return may_wait_for(name.substr(kWaits.size())) ? rows_of("sched_wait") : 0;
   if (name.ends_with(kBytes))
@@ -137,7 +134,7 @@ std::uint64_t RowCounts::bytes_of(std::string_view name) const {
   for (const store::TableInfo& table : trace_.tables())
     if (!table.is_dictionary() &&
         (table.name == name || (name == kCalls && is_call_layer(table.layer))))
-      found->second = sum_of(found->second, bytes_in(trace_, table));
+      found->second = capped_sum(found->second, bytes_in(trace_, table));
   return found->second;
 }
 

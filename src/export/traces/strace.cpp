@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/names/trace_dictionaries.hpp"
+#include "base/capped_sum.hpp"
 #include "export/trace_format.hpp"
 #include "store/reader/event_stream.hpp"
 #include "value_text.hpp"
@@ -61,7 +62,7 @@ std::uint64_t real_ns(std::uint64_t ts_ns, std::int64_t to_real_ns) {
     return ts_ns - std::min(ts_ns, back_ns);
   }
   const auto ahead_ns = static_cast<std::uint64_t>(to_real_ns);
-  return ts_ns > UINT64_MAX - ahead_ns ? UINT64_MAX : ts_ns + ahead_ns;
+  return capped_sum(ts_ns, ahead_ns);
 }
 
 // Calls with a fixed order of arguments, by the names of their columns. A word in brackets is a place

@@ -7,6 +7,7 @@
 
 #include <fmt/ranges.h>
 
+#include "base/capped_sum.hpp"
 #include "report/answer/devices_verdict.hpp"
 #include "report/answer/first_screen_notes.hpp"
 #include "report/coverage.hpp"
@@ -203,7 +204,7 @@ std::uint64_t sum_of_ns(const Section& section) {
   const SectionRows rows(section);
   std::uint64_t sum = 0;
   for (std::size_t row = 0; row < rows.size(); ++row)
-    sum += std::min(rows.number(row, "ns"), UINT64_MAX - sum);
+    sum = capped_sum(sum, rows.number(row, "ns"));
   return sum;
 }
 
