@@ -52,10 +52,11 @@ int Watcher::step() {
     return kUnusedWaitMs;
   const std::uint64_t now_ns = monotonic_ns();
   const capture::Step step = running_->recorder->step(now_ns);
+  has_ended_ = has_ended_ || step == capture::Step::ended;
   if (now_ns >= next_check_ns_) {
-    const bool has_ended = step == capture::Step::ended;
-    next_check_ns_ = now_ns + (has_ended ? kRetryNs : kSizeCheckNs);
-    renew(has_ended);
+    const bool had_ended = has_ended_;
+    const bool has_tried = renew();
+    next_check_ns_ = now_ns + (had_ended && has_tried ? kRetryNs : kSizeCheckNs);
   }
   return capture::wait_ms(step);
 }
@@ -117,6 +118,7 @@ Result<void> Watcher::record(const std::vector<WatchedFile>& files) {
   if (next)
     next->recording->from_ns = from_ns;
   std::optional<Running> old = std::exchange(running_, std::move(next));
+  has_ended_ = false;
   {
     const std::lock_guard lock(state_);
     current_ = running_ ? running_->recording : nullptr;
@@ -173,24 +175,25 @@ void Watcher::retire(Running old, std::uint64_t until_ns) {
   changed_.notify_all();
 }
 
-// Begins the next recording once the trace of this one is large, or takes nothing more.
-void Watcher::renew(bool has_ended) {
+// Begins the next recording once the trace of this one is large, or takes nothing more. Returns whether it tried.
+bool Watcher::renew() {
   const store::RepositoryEntry entry = store::repository_entry(running_->recording->trace);
   std::vector<WatchedFile> files;
   {
     const std::lock_guard lock(state_);
     status_.trace_bytes = entry.events_bytes;
-    if (has_ended)
+    if (has_ended_)
       status_.failure = running_->recorder->manifest().stop_reason;
     // The reader of ended recordings must keep up; meanwhile the trace grows on.
-    if (!ended_.empty() || (entry.events_bytes < kTraceBytes && !has_ended))
-      return;
+    if (!ended_.empty() || (entry.events_bytes < kTraceBytes && !has_ended_))
+      return false;
     files = files_locked();
   }
   if (Result<void> begun = record(files); !begun) {
     const std::lock_guard lock(state_);
     status_.failure = begun.error().line();
   }
+  return true;
 }
 
 std::vector<WatchedFile> Watcher::files_locked() const {

@@ -111,7 +111,7 @@ private:
   Result<void> record(const std::vector<WatchedFile>& files);
   Result<Running> begin(const std::vector<WatchedFile>& files);
   void retire(Running old, std::uint64_t until_ns);
-  void renew(bool has_ended);
+  bool renew();
   std::vector<WatchedFile> files_locked() const;
   static Named named(const std::string& name);
   Watched* find_locked(const Named& named);
@@ -127,6 +127,7 @@ private:
   // Only the driving thread uses these.
   std::optional<Running> running_;
   std::uint64_t next_check_ns_ = 0;
+  bool has_ended_ = false; // the running recording takes nothing more
 
   std::mutex changing_; // one add or remove at a time
   std::mutex reading_;  // one thread reads traces at a time; taken before state_
