@@ -45,7 +45,7 @@ struct RecorderOptions {
   std::vector<std::string> filters_text; // as on the command line
   std::vector<std::string> limits_text;
   std::map<std::string, std::string> tags;
-  // For those who look on while it records. `on_sample` gets the manifest as it would be now, from
+  // For `--metrics`: `on_sample` gets the manifest as it would be now, from
   // the recorder's thread: some times a second, and last with all that is final.
   store::RowObserver* observer = nullptr; // outlives the recorder
   std::function<void(const store::Manifest&)> on_sample;

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,12 +27,20 @@ namespace fs = std::filesystem;
 constexpr std::size_t kDaemonsMax = 64;
 constexpr std::size_t kPointBytesMax = 1024;
 constexpr unsigned kSearchesMax = 64;
-constexpr std::size_t kDescriptorsMax = 100'000; // in one search
+constexpr std::size_t kDescriptorsMax = 10'000; // and processes, in one search
+constexpr std::size_t kCommandBytesMax = 64U << 10U;
+constexpr unsigned kSearchesAtOnce = 4;
+constexpr unsigned kLooksBetween = 20; // later searches: rings fill meanwhile
 
 // A process with /dev/fuse open.
 struct Holder {
   pid_t pid = 0;
   std::vector<std::uint64_t> connections; // empty: this kernel does not show them
+};
+
+struct Holders {
+  std::vector<Holder> found;
+  bool is_complete = true; // all descriptors could be read
 };
 
 bool is_fuse(std::string_view type) {
@@ -54,11 +63,13 @@ std::optional<std::uint64_t> connection_of(const fs::path& fdinfo) {
   return std::nullopt;
 }
 
-// `left`: descriptors that the search may still read.
-std::optional<Holder> holder_of(const fs::path& process, pid_t pid, std::size_t& left) {
+// `left`: descriptors and processes that the search may still read.
+void add_holder(const fs::path& process, pid_t pid, std::size_t& left, Holders& holders) {
   Holder holder;
   std::error_code error;
   fs::directory_iterator descriptors(process / "fd", error);
+  if (error == std::errc::permission_denied)
+    holders.is_complete = false;
   for (; !error && descriptors != fs::directory_iterator() && left > 0;
        descriptors.increment(error), --left) {
     std::error_code gone;
@@ -69,25 +80,32 @@ std::optional<Holder> holder_of(const fs::path& process, pid_t pid, std::size_t&
     if (const auto connection = connection_of(process / "fdinfo" / descriptors->path().filename()))
       holder.connections.push_back(*connection);
   }
-  return holder.pid != 0 ? std::optional(std::move(holder)) : std::nullopt;
+  if (holder.pid != 0)
+    holders.found.push_back(std::move(holder));
 }
 
-std::vector<Holder> holders_in(const fs::path& proc) {
-  std::vector<Holder> holders;
+Holders holders_in(const fs::path& proc) {
+  Holders holders;
   std::size_t left = kDescriptorsMax;
   std::error_code error;
-  for (fs::directory_iterator entry(proc, error); !error && entry != fs::directory_iterator();
-       entry.increment(error))
-    if (const auto pid = number_of(entry->path().filename().native()))
-      if (auto holder = holder_of(entry->path(), *pid, left))
-        holders.push_back(std::move(*holder));
-  std::ranges::sort(holders, {}, &Holder::pid);
+  for (fs::directory_iterator entry(proc, error);
+       !error && entry != fs::directory_iterator() && left > 0; entry.increment(error))
+    if (const auto pid = number_of(entry->path().filename().native())) {
+      --left;
+      add_holder(entry->path(), *pid, left, holders);
+    }
+  holders.is_complete = holders.is_complete && left > 0;
+  std::ranges::sort(holders.found, {}, &Holder::pid);
   return holders;
 }
 
 bool names_point(const fs::path& process, const std::string& point) {
   std::ifstream file(process / "cmdline");
-  for (std::string word; std::getline(file, word, '\0');)
+  std::string line(kCommandBytesMax, '\0');
+  file.read(line.data(), static_cast<std::streamsize>(line.size()));
+  line.resize(static_cast<std::size_t>(file.gcount()));
+  std::istringstream words(line);
+  for (std::string word; std::getline(words, word, '\0');)
     if (word == point || (word.size() == point.size() + 1 && word == point + "/"))
       return true;
   return false;
@@ -100,16 +118,18 @@ std::string name_in(const fs::path& process) {
 }
 
 // 0: not known, or several could be it.
-pid_t daemon_of(const FuseDaemon& daemon, const std::vector<Holder>& holders, std::size_t mounts,
+pid_t daemon_of(const FuseDaemon& daemon, const Holders& holders, std::size_t mounts,
                 const fs::path& proc) {
   std::vector<pid_t> unknown; // of kernels that do not show connections
-  for (const Holder& holder : holders) {
+  for (const Holder& holder : holders.found) {
     if (std::ranges::find(holder.connections, daemon.device) != holder.connections.end())
       return holder.pid;
-    if (holder.connections.empty())
-      unknown.push_back(holder.pid);
+    unknown.push_back(holder.pid);
   }
-  if (unknown.size() == 1 && mounts == 1)
+  const auto shows = [](const Holder& holder) { return !holder.connections.empty(); };
+  if (std::ranges::any_of(holders.found, shows))
+    return 0;
+  if (unknown.size() == 1 && mounts == 1 && holders.is_complete)
     return unknown.front();
   std::erase_if(unknown, [&](pid_t pid) {
     return !names_point(proc / fmt::format("{}", pid), daemon.point);
@@ -164,7 +184,7 @@ bool FuseDaemons::needs_search() const {
 
 void FuseDaemons::search() {
   ++searches_;
-  const std::vector<Holder> holders = holders_in(proc_);
+  const Holders holders = holders_in(proc_);
   for (auto& [daemon, is_lost] : served_) {
     const pid_t pid = daemon_of(daemon, holders, served_.size(), proc_);
     is_lost = pid == 0;
@@ -180,7 +200,8 @@ void FuseDaemons::look() {
     std::ifstream mountinfo(proc_ / "self/mountinfo");
     take(read_mounts(mountinfo));
   }
-  if (needs_search())
+  ++looks_;
+  if (needs_search() && (searches_ < kSearchesAtOnce || looks_ % kLooksBetween == 0))
     search();
 }
 

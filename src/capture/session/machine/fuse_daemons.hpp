@@ -31,7 +31,7 @@ public:
   explicit FuseDaemons(std::filesystem::path proc = "/proc");
 
   // Looks for new mounts, and for what replaced a daemon that ended: many fork when they have
-  // mounted. Costs a poll if nothing changed.
+  // mounted. Costs a poll, and a stat for each daemon, if nothing changed.
   void look();
 
   // The daemons that are known, in order of their devices; also those that ended.
@@ -56,6 +56,7 @@ private:
   bool is_first_ = true;
   std::vector<Served> served_; // by device
   unsigned searches_ = 0;
+  unsigned looks_ = 0;
 };
 
 } // namespace iotrail::capture

@@ -94,7 +94,7 @@ TEST_F(FuseDaemonsTest, a_command_line_names_the_mount_point) {
   EXPECT_EQ(found_anew(), "39 /b sshfs[7];");
 }
 
-TEST_F(FuseDaemonsTest, a_child_that_goes_on_replaces_its_parent) {
+TEST_F(FuseDaemonsTest, a_child_replaces_its_parent) {
   mount(38, "/a", "fuse");
   run(7, "parent", "", "fuse_connection:\t38\n");
   FuseDaemons daemons(proc_.path());
