@@ -15,7 +15,7 @@ WITH
     GROUP BY file
   ),
   summed AS (SELECT arg_max(file, bytes) AS file, max(bytes) AS file_bytes, total(bytes) AS bytes, arg_max(op_id, bytes) AS op_id FROM reads)
-SELECT coalesce(nullif(shown_path_at(s.file, 0), ''), '(no known file)') AS subject, f.wait_ns AS took_ns, f.wait_share AS share, s.bytes AS bytes,
-       s.file_bytes / nullif(s.bytes, 0) AS file_share, f.wait_ns AS could_save_ns, nullif(s.op_id, 0) AS op_id
+SELECT coalesce(nullif(shown_path_at(s.file, 0), ''), '(no known file)') AS subject, f.read_wait_ns AS took_ns, f.read_wait_share AS share, s.bytes AS bytes,
+       s.file_bytes / nullif(s.bytes, 0) AS file_share, f.read_wait_ns AS could_save_ns, nullif(s.op_id, 0) AS op_id
 FROM fault_reads AS f CROSS JOIN summed AS s
-WHERE f.wait_share >= $share AND s.bytes >= $bytes AND (SELECT count(*) FROM fault_file) = 0 -- F39 judges these
+WHERE f.read_wait_share >= $share AND s.bytes >= $bytes AND (SELECT count(*) FROM fault_file) = 0 -- F39 judges faults that layer fault recorded

@@ -17,12 +17,12 @@ WITH
                 ELSE 'queue' END AS kind
     FROM waits AS w WHERE w.reason = 'throttle'
   ),
-  -- The file systems that a program wrote to while it was held back.
+  -- Whether each file system that a call wrote to while it was held back has a strict limit.
   written AS (
-    SELECT h.pid AS of_pid, bool_and(d.device IS NOT NULL) AS is_strict, min(d.max_percent) AS max_percent
-    FROM held AS h JOIN all_events AS e ON h.op_id = e.op_id JOIN files AS f ON e.file = f.file LEFT JOIN dirty_limits AS d ON f.device = d.device
+    SELECT h.op_id AS of_op, bool_and(d.device IS NOT NULL) AS is_strict, min(d.max_percent) AS max_percent
+    FROM held AS h JOIN all_events AS e ON h.op_id = e.op_id LEFT JOIN files AS f ON e.file = f.file LEFT JOIN dirty_limits AS d ON f.device = d.device
     WHERE h.kind = 'dirty' AND h.op_id <> 0 AND writes(e.class)
-    GROUP BY h.pid
+    GROUP BY h.op_id
   ),
   limits AS (
     SELECT * FROM (VALUES
@@ -37,7 +37,7 @@ WITH
   ),
   judged AS (
     SELECT h.*, CASE WHEN h.kind = 'dirty' AND coalesce(w.is_strict, false) THEN 'strict' ELSE h.kind END AS limit_kind, w.max_percent AS max_percent
-    FROM held AS h LEFT JOIN written AS w ON h.pid = w.of_pid
+    FROM held AS h LEFT JOIN written AS w ON h.op_id = w.of_op
   )
 SELECT coalesce(p.comm, 'pid ' || w.pid) AS subject, any_value(l.limited) AS limited,
        replace(any_value(l.possible), 'MAX', coalesce(CAST(min(w.max_percent) AS VARCHAR), '?')) AS possible, any_value(l.remedy) AS remedy,
