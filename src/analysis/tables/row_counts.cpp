@@ -21,6 +21,8 @@ constexpr std::string_view kCalls = "calls";
 constexpr std::string_view kOr = " or ";
 constexpr std::string_view kBytes = ".bytes";
 constexpr std::string_view kWaits = "waits.";
+constexpr std::size_t kValuesMost = 4096;      // different ones of a column, that are kept
+constexpr std::size_t kStacksMost = 1U << 20U; // beyond them, each text counts as one
 
 bool is_call_layer(std::string_view name) {
   return std::ranges::any_of(schema::kLayers, [&](const schema::LayerInfo& layer) {
@@ -83,6 +85,8 @@ std::uint64_t rows_in(const store::TraceReader& trace, const store::TableInfo& t
                ++rows;
                return;
              }
+             if (matches.size() > kValuesMost)
+               matches.clear();
              const auto [found, is_new] = matches.try_emplace((*numbers)[row]);
              if (is_new)
                found->second = is_match(found->first);
@@ -160,7 +164,8 @@ std::set<std::string_view> RowCounts::find_reasons() const {
   for_each(trace_, *waits, {stack},
            [&](const std::vector<store::Column>& columns, std::size_t row) {
              if (const auto* numbers =
-                     std::get_if<store::Numbers>(&columns[static_cast<std::size_t>(stack)]))
+                     std::get_if<store::Numbers>(&columns[static_cast<std::size_t>(stack)]);
+                 numbers != nullptr && stacks.size() < kStacksMost)
                stacks.insert((*numbers)[row]);
            });
   for_each(trace_, *strings, {key, text},
@@ -169,7 +174,8 @@ std::set<std::string_view> RowCounts::find_reasons() const {
                  std::get_if<store::Numbers>(&columns[static_cast<std::size_t>(key)]);
              const auto* texts =
                  std::get_if<store::Texts>(&columns[static_cast<std::size_t>(text)]);
-             if (keys != nullptr && texts != nullptr && stacks.contains((*keys)[row]))
+             if (keys != nullptr && texts != nullptr &&
+                 (stacks.size() >= kStacksMost || stacks.contains((*keys)[row])))
                reasons.insert(schema::wait_reason((*texts)[row]));
            });
   return reasons;

@@ -19,7 +19,7 @@ namespace iotrail::analysis {
 // The layers at which programs ask for I/O; one of them satisfies the need `calls`.
 inline constexpr std::string_view kCallLayers[] = {"syscall", "app", "vfs"};
 
-// Of what `rows` of a rule can name (analysis/findings/rule.hpp). Never too few. It reads a column
+// Counts what `rows:` of a rule names (analysis/findings/rule.hpp). A count is never too small. It reads a column
 // when that is first asked for.
 class RowCounts {
 public:

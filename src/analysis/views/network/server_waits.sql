@@ -14,7 +14,9 @@ SELECT device, any_value(value) FILTER (what = 'mount') AS mount_point, TRY_CAST
 FROM tags
 WHERE device IS NOT NULL
 GROUP BY device
-HAVING TRY_CAST(any_value(value) FILTER (what = 'pid') AS UINTEGER) IS NOT NULL;
+HAVING TRY_CAST(any_value(value) FILTER (what = 'pid') AS UINTEGER) IS NOT NULL
+ORDER BY device
+LIMIT 64; -- the recorder finds no more
 
 -- Operations that waited for the server of a file system, or for its FUSE daemon: one row per selected operation.
 --   waiting_op    the operation
