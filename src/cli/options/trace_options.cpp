@@ -42,9 +42,10 @@ Result<std::map<std::string, std::string>> parse_tags(const std::vector<std::str
                                     store::kRecorderTags));
     parsed[tag.substr(0, equals)] = tag.substr(equals + 1);
   }
-  if (parsed.size() > store::Manifest::kNamesMax)
+  constexpr std::size_t kMost = store::Manifest::kNamesMax - store::kRecorderTagsMost;
+  if (parsed.size() > kMost)
     return fail_usage(fmt::format("--tag: {} tags", parsed.size()),
-                      fmt::format("a trace has at most {}", store::Manifest::kNamesMax));
+                      fmt::format("a recording takes at most {}", kMost));
   std::size_t bytes = 0;
   for (const auto& [name, value] : parsed)
     bytes += store::json_bytes(name) + store::json_bytes(value);

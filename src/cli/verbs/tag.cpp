@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "cli/verb.hpp"
+#include "store/format/recorder_tags.hpp"
 #include "store/reader/repository.hpp"
 
 namespace iotrail::cli {
@@ -16,6 +17,9 @@ Result<int> tag(const std::string& name, const std::vector<std::string>& tags) {
     if (equals == 0 || equals == std::string::npos)
       return fail_usage(fmt::format("'{}' is not of the form NAME=VALUE", text), {},
                         "NAME= removes the tag NAME.");
+    if (text.starts_with(store::kRecorderTags))
+      return fail_usage(fmt::format("'{}': tags that begin with {} are the recorder's", text,
+                                    store::kRecorderTags));
     if (Result<void> tagged =
             store::tag_trace(*trace, text.substr(0, equals), text.substr(equals + 1));
         !tagged)
