@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/nearest_name.hpp"
+#include "base/result.hpp"
 
 namespace iotrail::output {
 
@@ -38,7 +39,9 @@ const std::vector<SectionDefinition>& sections_of(int Ranks::* rank) {
       all.push_back({each, sorted_by(each)});
     return all;
   }();
-  return std::ranges::find(kSorted, rank, &Sorted::rank)->sections;
+  const auto found = std::ranges::find(kSorted, rank, &Sorted::rank);
+  IOTRAIL_CHECK(found != kSorted.end());
+  return found->sections;
 }
 
 // Calls are operations: "call" is the same table as "operation".

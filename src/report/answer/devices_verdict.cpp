@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "report/coverage.hpp"
 #include "schema.hpp"
 
@@ -25,17 +27,20 @@ std::size_t busiest_row(const SectionRows& devices) {
 
 bool has_layers_of_calls(const store::TraceReader& trace) {
   return std::ranges::any_of(schema::kLayers, [&](const schema::LayerInfo& layer) {
-    return layer.call_rank > 0 && layer_not_recorded(trace, layer.name).empty();
+    return (layer.call_rank > 0 || layer.place == schema::Place::later) &&
+           layer_not_recorded(trace, layer.name).empty();
   });
 }
 
-Sentence devices_verdict(const Section& devices) {
+Sentence devices_verdict(const Section& devices, bool has_losses) {
   const SectionRows rows(devices);
   const std::size_t row = busiest_row(rows);
-  Sentence verdict =
-      sentence("DEVICES ONLY, no call was recorded: {device} had requests {share} of the run",
-               {text_value("device", rows.text(row, "_name")),
-                share_value("share", rows.real(row, "device_share"))});
+  Sentence verdict = sentence(
+      fmt::format(
+          "DEVICES ONLY, no call was recorded: {{device}} had requests {}{{share}} of the run",
+          has_losses ? "at least " : ""),
+      {text_value("device", rows.text(row, "_name")),
+       share_value("share", rows.real(row, "device_share"))});
   if (!rows.is_null(row, "device_p50_ns"))
     verdict.add("; {operation} took most, half of them within {p50}, the longest {longest}",
                 {text_value("operation", rows.text(row, "operation")),

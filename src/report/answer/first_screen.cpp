@@ -138,7 +138,8 @@ Sentence fault_verdict(const Completeness& completeness, const PageFaults& fault
                          : sentence(verdict_words(faults.wait_share, {}));
   verdict.add(fmt::format(": page faults took {}{{wait_share}} of the run", least_of(completeness)),
               {share_value("wait_share", faults.wait_share)});
-  if (!faults.path.empty())
+  const bool are_reads = faults.device_share * 2 > faults.wait_share; // path is judged by them
+  if (!faults.path.empty() && are_reads)
     verdict.add(", most on {path}", {{"path", faults.path, Meaning::path}});
   return verdict;
 }
@@ -148,7 +149,7 @@ Sentence verdict_of(const std::vector<Section>& sections, bool is_part,
                     const Completeness& completeness, const PageFaults& faults,
                     const std::string& server) {
   if (const Section* devices = section_with(sections, "devices"))
-    return devices_verdict(*devices);
+    return devices_verdict(*devices, completeness.lost_share > 0);
   if (!is_part && are_faults_the_reason(sections, faults))
     return fault_verdict(completeness, faults);
   const Section* parts = section_with(sections, "run_parts");
