@@ -65,6 +65,12 @@ class Servers(export_fixture.ExportTest):
             self.assertNotIn("SECRET", said)
             self.assertEqual(collector.accepted, [])
 
+    def test_a_redirect_is_an_error(self):
+        for status in (301, 302, 307):
+            with self.subTest(status=status), Collector(status) as collector:
+                self.assertIn(f"the server answered {status}", self.post("otlp", collector.url, expect=1))
+                self.assertEqual(collector.accepted, [])
+
     def test_what_no_server_takes_is_refused(self):
         for to, url in (("perfetto", "http://127.0.0.1:1/"), ("csv", "http://127.0.0.1:1/"), ("otlp", "http:///"), ("otlp", "https://a b/")):
             self.post(to, url, expect=2)

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -23,6 +22,7 @@ namespace {
 
 constexpr int kFileNumber = 3; // of the file, in curl
 constexpr std::size_t kMessageBytesMost = 2000;
+constexpr std::size_t kStatusBytes = 3; // "200"
 
 bool is_installed(const char* program) {
   const char* path = std::getenv("PATH");
@@ -53,6 +53,7 @@ std::string curl_config(const HttpUpload& upload) {
                      "header = \"Content-Type: {}\"\n"
                      "header = \"Expect:\"\n"
                      "output = \"/dev/null\"\n"
+                     "write-out = \"%{{http_code}}\"\n"
                      "noproxy = \"127.0.0.1,localhost,::1\"\n"
                      "proto = \"=http,https\"\n"
                      "retry = {}\n"
@@ -63,11 +64,20 @@ std::string curl_config(const HttpUpload& upload) {
                      upload.is_post ? "@" : "", file, upload.type, upload.retries);
 }
 
+// The end of a file in memory.
+std::string last_bytes(const Fd& file, std::size_t most) {
+  const off_t end = std::max<off_t>(::lseek(file.get(), 0, SEEK_END), 0);
+  const off_t size = std::min(end, static_cast<off_t>(most));
+  std::string bytes(static_cast<std::size_t>(size), '\0');
+  const ssize_t got = ::pread(file.get(), bytes.data(), bytes.size(), end - size);
+  bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  return bytes;
+}
+
 // The last line that curl wrote: it names the reason.
 std::string reason_in(const Fd& messages, int status) {
-  std::array<char, kMessageBytesMost> bytes{};
-  const ssize_t got = ::pread(messages.get(), bytes.data(), bytes.size(), 0);
-  std::string_view text(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  const std::string bytes = last_bytes(messages, kMessageBytesMost);
+  std::string_view text(bytes);
   while (text.ends_with('\n'))
     text.remove_suffix(1);
   text.remove_prefix(text.rfind('\n') + 1);
@@ -106,11 +116,12 @@ private:
   posix_spawnattr_t attributes_{};
 };
 
-Result<int> run_curl(const Fd& config, const Fd& file, const Fd& messages) {
+// `answer` gets the status that the server answered with.
+Result<int> run_curl(const Fd& config, const Fd& file, const Fd& answer, const Fd& messages) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, config.get(), STDIN_FILENO);
-  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, answer.get(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, messages.get(), STDERR_FILENO);
   posix_spawn_file_actions_adddup2(&actions, file.get(), kFileNumber);
   std::string words[] = {"curl", "--disable", "--config", "-"}; // --disable: no ~/.curlrc
@@ -125,6 +136,13 @@ Result<int> run_curl(const Fd& config, const Fd& file, const Fd& messages) {
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR)
     continue;
   return status;
+}
+
+// curl itself fails only from 400 on: a redirect has stored nothing.
+Result<void> check_answer(const std::string& what, std::string_view status) {
+  if (status.starts_with('2'))
+    return {};
+  return fail(what, fmt::format("the server answered {}", output::printable(status)));
 }
 
 } // namespace
@@ -176,14 +194,15 @@ Result<void> send_file(const HttpUpload& upload) {
     return fail_errno(what);
   for (unsigned attempt = 0;; ++attempt) {
     const Fd config = file_of(curl_config(upload));
+    const Fd answer = file_of("");
     const Fd messages = file_of("");
-    if (!config || !messages)
+    if (!config || !answer || !messages)
       return fail_errno(what);
-    const auto status = run_curl(config, file, messages);
+    const auto status = run_curl(config, file, answer, messages);
     if (!status)
       return std::unexpected(status.error());
     if (*status == 0)
-      return {};
+      return check_answer(what, last_bytes(answer, kStatusBytes));
     if (!is_broken_connection(*status) || attempt >= upload.retries)
       return fail(what, reason_in(messages, *status));
   }
