@@ -13,7 +13,7 @@ class Collector(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, *statuses):
-        self.statuses, self.accepted, self.types = [*statuses], [], []
+        self.statuses, self.accepted, self.types, self.wait = [*statuses], [], [], None
         super().__init__(("127.0.0.1", 0), Answer)
         self.url = f"http://127.0.0.1:{self.server_address[1]}/v1/traces"
         threading.Thread(target=self.serve_forever, daemon=True).start()
@@ -32,6 +32,8 @@ class Answer(http.server.BaseHTTPRequestHandler):
             self.server.types.append(self.headers["Content-Type"])
         self.send_response(status)
         self.send_header("Content-Length", "0")
+        if self.server.wait:
+            self.send_header("Retry-After", self.server.wait)
         self.end_headers()
 
     def log_message(self, *_):
@@ -64,6 +66,15 @@ class Servers(export_fixture.ExportTest):
             self.assertIn("400", said)
             self.assertNotIn("SECRET", said)
             self.assertEqual(collector.accepted, [])
+
+    def test_messages_have_no_password(self):
+        for url in ("http://u:p@SECRET@127.0.0.1/ ", "http://u:SECRET?x@127.0.0.1/ ", "http://127.0.0.1/ ?SECRET"):
+            self.assertNotIn("SECRET", self.post("otlp", url, expect=2))
+
+    def test_a_wait_of_a_day_is_not_waited_for(self):
+        with Collector(503) as collector:
+            collector.wait = "86400"
+            self.assertIn("503", self.post("otlp", collector.url, expect=1))
 
     def test_a_redirect_is_an_error(self):
         for status in (301, 302, 307):

@@ -9,7 +9,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <cstdlib>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -45,8 +48,34 @@ Fd file_of(std::string_view text) {
   return file;
 }
 
+// How long curl waits in all between its attempts. Never 0: that would be no limit for an answer
+// that asks for a wait of its own.
+std::uint64_t retry_seconds(unsigned retries) {
+  constexpr std::uint64_t kCurlWaitMost = 600;
+  std::uint64_t sum = 0;
+  std::uint64_t wait = 1;
+  for (unsigned i = 0; i < retries; ++i) {
+    sum += wait;
+    wait = std::min(wait * 2, kCurlWaitMost);
+  }
+  return std::max<std::uint64_t>(sum, 1);
+}
+
+// Hosts that no proxy is used for: the user's, and this machine.
+std::string direct_hosts() {
+  constexpr const char* kThisMachine = "127.0.0.1,localhost,::1";
+  const char* lower = std::getenv("no_proxy");
+  const char* value = lower != nullptr ? lower : std::getenv("NO_PROXY");
+  const std::string_view hosts = value == nullptr ? "" : value;
+  if (hosts == "*") // curl knows it alone only
+    return "*";
+  if (hosts.empty() || hosts.find_first_of("\"\\\r\n") != hosts.npos)
+    return kThisMachine;
+  return fmt::format("{},{}", kThisMachine, hosts);
+}
+
 // check_http_url() has refused quotes and backslashes.
-std::string curl_config(const HttpUpload& upload) {
+std::string curl_config(const HttpUpload& upload, unsigned retries) {
   const std::string file = fmt::format("/proc/self/fd/{}", kFileNumber);
   return fmt::format("url = \"{}\"\n"
                      "{} = \"{}{}\"\n"
@@ -54,14 +83,15 @@ std::string curl_config(const HttpUpload& upload) {
                      "header = \"Expect:\"\n"
                      "output = \"/dev/null\"\n"
                      "write-out = \"%{{http_code}}\"\n"
-                     "noproxy = \"127.0.0.1,localhost,::1\"\n"
+                     "noproxy = \"{}\"\n"
                      "proto = \"=http,https\"\n"
-                     "retry = {}\n"
+                     "retry = {}\nretry-max-time = {}\n"
                      "retry-connrefused\n"
                      "globoff\nfail\nsilent\nshow-error\n"
                      "connect-timeout = 30\nspeed-limit = 1\nspeed-time = 60\n",
                      upload.url, upload.is_post ? "data-binary" : "upload-file",
-                     upload.is_post ? "@" : "", file, upload.type, upload.retries);
+                     upload.is_post ? "@" : "", file, upload.type, direct_hosts(), retries,
+                     retry_seconds(retries));
 }
 
 // The end of a file in memory.
@@ -95,6 +125,23 @@ bool is_broken_connection(int status) {
   constexpr int kPartial = 18, kEmptyReply = 52, kSendError = 55, kReceiveError = 56;
   const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
   return code == kPartial || code == kEmptyReply || code == kSendError || code == kReceiveError;
+}
+
+bool is_asked_to_end() {
+  sigset_t pending;
+  sigemptyset(&pending);
+  ::sigpending(&pending);
+  return sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1;
+}
+
+// Returns early if a signal that iotrail holds back asks for it.
+void wait_after(unsigned attempt) {
+  constexpr unsigned kDoublingsMost = 5;
+  constexpr std::chrono::milliseconds kStep{100};
+  const auto end = std::chrono::steady_clock::now() +
+                   std::chrono::seconds(1U << std::min(attempt, kDoublingsMost));
+  while (std::chrono::steady_clock::now() < end && !is_asked_to_end())
+    std::this_thread::sleep_for(kStep);
 }
 
 // Ctrl-C ends curl, also where iotrail holds signals back.
@@ -167,12 +214,17 @@ Result<void> check_http_url(const std::string& option, const std::string& url) {
 }
 
 std::string shown_url(std::string_view url) {
-  url = url.substr(0, url.find_first_of("?#"));
-  const std::size_t begin = url.find("//");
-  const std::size_t at = url.find('@'); // a user's name and password
-  if (begin == url.npos || at == url.npos || url.find('/', begin + 2) < at)
-    return std::string(url);
-  return fmt::format("{}{}", url.substr(0, begin + 2), url.substr(at + 1));
+  const std::size_t slashes = url.substr(0, url.find_first_of("?#")).find("//");
+  const std::size_t begin = slashes == url.npos ? 0 : slashes + 2;
+  const std::string_view scheme = url.substr(0, begin);
+  std::string_view rest = url.substr(begin);
+  const std::string_view server = rest.substr(0, rest.find('/'));
+  const std::size_t at = server.rfind('@'); // behind a user's name and password, or in a query
+  if (at != server.npos && server.find_first_of("?#") < at)
+    return fmt::format("{}...", scheme); // either one has what may be secret
+  if (at != server.npos)
+    rest.remove_prefix(at + 1);
+  return fmt::format("{}{}", scheme, rest.substr(0, rest.find_first_of("?#")));
 }
 
 std::string url_below(std::string_view prefix, const std::filesystem::path& relative) {
@@ -193,7 +245,7 @@ Result<void> send_file(const HttpUpload& upload) {
   if (!file)
     return fail_errno(what);
   for (unsigned attempt = 0;; ++attempt) {
-    const Fd config = file_of(curl_config(upload));
+    const Fd config = file_of(curl_config(upload, upload.retries - attempt));
     const Fd answer = file_of("");
     const Fd messages = file_of("");
     if (!config || !answer || !messages)
@@ -204,6 +256,9 @@ Result<void> send_file(const HttpUpload& upload) {
     if (*status == 0)
       return check_answer(what, last_bytes(answer, kStatusBytes));
     if (!is_broken_connection(*status) || attempt >= upload.retries)
+      return fail(what, reason_in(messages, *status));
+    wait_after(attempt);
+    if (is_asked_to_end())
       return fail(what, reason_in(messages, *status));
   }
 }

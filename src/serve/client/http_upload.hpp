@@ -19,7 +19,8 @@ struct HttpUpload {
   bool is_post = false; // else PUT
   std::string type = "application/octet-stream";
   // Further attempts if the server cannot be reached, or answers with 408, 429, 500, 502, 503 or
-  // 504; after 1, 2, 4, ... seconds. 6 of them last a minute.
+  // 504, or breaks the connection; after 1, 2, 4, ... seconds. 6 of them last a minute. A server
+  // that asks for a longer wait than all of them gets no further attempt.
   unsigned retries = 6;
 };
 
