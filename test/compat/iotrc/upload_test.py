@@ -109,6 +109,17 @@ class Upload(harness.AcceptanceTest):
             self.resume("--upload", server.url)
             self.assertEqual(server.files, self.tree()[1])
 
+    def test_links_stay_where_they_are(self):
+        self.trace()
+        session, files = self.tree()
+        (self.folder / "secret").write_text("secret")
+        (session / "outside").symlink_to(self.folder / "secret")
+        (session / "loop").symlink_to("loop")
+        (session / "folder").symlink_to(self.folder)
+        with Server() as server:
+            self.iotrc("--resume-upload", session, "--upload", server.url)
+            self.assertEqual(server.files, files)
+
     def test_each_file_gets_an_address_of_the_list(self):
         urls = self.folder / "urls"
         with Server() as server:
