@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
+#include <sstream>
 #include <vector>
 
 #include <fmt/format.h>
@@ -95,18 +97,25 @@ Result<std::vector<std::string>> read_urls(const std::string& path) {
   return urls;
 }
 
-// The list of files that a server has: a line each, its size and its name.
+// The list of files that servers have: a line each, its size, its target and its name. A last line
+// without an end is torn: the disk was full.
 class UploadedList {
 public:
-  static Result<UploadedList> open(const fs::path& path) {
+  static Result<UploadedList> open(const fs::path& path, const std::string& target) {
     UploadedList list;
     list.path_ = path;
-    std::ifstream lines(path);
-    for (std::string line; std::getline(lines, line);)
-      list.lines_.push_back(line);
     list.file_ = Fd(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640));
     if (!list.file_)
       return fail_errno(fmt::format("cannot write {}", path.native()));
+    std::ifstream file(path);
+    const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    const std::size_t whole = text.rfind('\n') + 1; // 0: no line
+    if (::ftruncate(list.file_.get(), static_cast<off_t>(whole)) != 0)
+      return fail_errno(fmt::format("cannot write {}", path.native()));
+    std::istringstream lines(text.substr(0, whole));
+    for (std::string line; std::getline(lines, line);)
+      if (is_of(line, target))
+        list.lines_.push_back(line);
     return list;
   }
   bool has(const std::string& line) const {
@@ -123,10 +132,25 @@ public:
   }
 
 private:
+  static bool is_of(std::string_view line, std::string_view target) {
+    line.remove_prefix(std::min(line.find(' ') + 1, line.size()));
+    return line.starts_with(target) && line.substr(target.size()).starts_with(' ');
+  }
+
   fs::path path_;
   Fd file_;
-  std::vector<std::string> lines_;
+  std::vector<std::string> lines_; // of the target
 };
+
+// In the list: a prefix without what may be secret or differ, or the addresses of a list.
+std::string name_of(const UploadTarget& target) {
+  if (!target.urls_file.empty())
+    return "urls";
+  std::string name = serve::shown_url(target.where);
+  while (name.ends_with('/'))
+    name.pop_back();
+  return name;
+}
 
 Result<std::uint64_t> send_files(const fs::path& directory, const fs::path& session,
                                  const std::vector<fs::path>& files, const UploadTarget& target) {
@@ -137,14 +161,15 @@ Result<std::uint64_t> send_files(const fs::path& directory, const fs::path& sess
       return std::unexpected(read.error());
     urls = std::move(*read);
   }
-  auto list = UploadedList::open((directory / session).native() + ".uploaded");
+  const std::string name = name_of(target);
+  auto list = UploadedList::open((directory / session).native() + ".uploaded", name);
   if (!list)
     return std::unexpected(list.error());
   std::uint64_t sent = 0;
   for (const fs::path& file : files) {
     std::error_code error;
     const std::string line =
-        fmt::format("{} {}", fs::file_size(directory / file, error), file.native());
+        fmt::format("{} {} {}", fs::file_size(directory / file, error), name, file.native());
     if (list->has(line))
       continue;
     if (!target.urls_file.empty() && list->size() >= urls.size())

@@ -30,7 +30,7 @@ Result<void> check_directory(std::string_view what, const std::filesystem::path&
 Result<void> check_upload(const UploadTarget& target);
 
 // Sends the files of directory/session. Returns the number of files that were not there yet. A file
-// in a directory appears when it is whole. The names of files that a server has are kept in
+// in a directory appears when it is whole. The names of files that servers have are kept in
 // directory/session.uploaded.
 Result<std::uint64_t> upload_tree(const std::filesystem::path& directory,
                                   const std::filesystem::path& session, const UploadTarget& target);

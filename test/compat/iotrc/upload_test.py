@@ -109,6 +109,28 @@ class Upload(harness.AcceptanceTest):
             self.resume("--upload", server.url)
             self.assertEqual(server.files, self.tree()[1])
 
+    def test_each_target_gets_all(self):
+        urls = self.folder / "urls"
+        with Server() as first, Server() as second:
+            self.trace("--upload", first.url)
+            _, files = self.tree()
+            self.assertIn(f"{len(files)} files", self.resume("--upload", second.url))
+            self.assertEqual((first.files, second.files), (files, files))
+            numbers = [f"/n{number}" for number in range(len(files))]
+            urls.write_text("".join(f"{second.url}{number}\n" for number in numbers))
+            self.resume("--upload-urls", urls)
+            self.assertEqual(second.puts[len(files):], numbers)
+            self.assertIn("iotrc: 0 files uploaded", self.resume("--upload", first.url + "/"))
+
+    def test_a_torn_line_of_the_list_does_not_count(self):
+        with Server() as server:
+            self.trace("--upload", server.url)
+            uploaded = pathlib.Path(f"{self.tree()[0]}.uploaded")
+            text = uploaded.read_text()
+            uploaded.write_text(text[:-3])
+            self.assertIn("iotrc: 1 files uploaded", self.resume("--upload", server.url))
+            self.assertEqual(uploaded.read_text(), text)
+
     def test_links_stay_where_they_are(self):
         self.trace()
         session, files = self.tree()
