@@ -96,6 +96,8 @@ Result<void> apply(Words& words) {
                       "--trace-bucket DIRECTORY`.");
   if (!words.bucket.empty() && tracing.upload.is_none())
     tracing.upload.where = words.bucket;
+  if (!words.resumed.empty() && !tracing.command.empty())
+    return fail_usage("--resume-upload traces no command", {}, "Leave the command out.");
   if (words.is_not_uploaded)
     tracing.upload = {};
   tracing.is_verbose = tracing.is_verbose || words.mode == "dev";

@@ -77,23 +77,44 @@ Result<std::uint64_t> copy_files(const fs::path& directory, const std::vector<fs
   return copied;
 }
 
+// Each address is one of a file: curl would add a name of its own to a directory.
+Result<void> check_address(const std::string& option, const std::string& url) {
+  if (auto checked = serve::check_http_url(option, url); !checked)
+    return checked;
+  const std::string shown = serve::shown_url(url);
+  if (shown.ends_with('/') || !shown.substr(shown.find("//") + 2).contains('/'))
+    return fail_usage(option, fmt::format("'{}' is no address of a file", shown),
+                      "Each line is the address of one file.");
+  return {};
+}
+
 // An address a line. Empty lines do not count.
 Result<std::vector<std::string>> read_urls(const std::string& path) {
+  const std::string option = "--upload-urls " + path;
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (!fs::exists(status))
+    return fail_errno(option, error ? error.value() : ENOENT);
+  if (!fs::is_regular_file(status))
+    return fail_usage(option, "it is no regular file",
+                      "It is read before the recording and after it.");
   std::ifstream file(path);
+  if (!file)
+    return fail_errno(option);
   std::vector<std::string> urls;
   for (std::string line; std::getline(file, line) && urls.size() < kUrlsMost;) {
     if (line.ends_with('\r'))
       line.pop_back();
     if (line.empty())
       continue;
-    if (auto checked = serve::check_http_url("--upload-urls " + path, line); !checked)
+    if (auto checked = check_address(option, line); !checked)
       return std::unexpected(checked.error());
     urls.push_back(line);
   }
-  if (file.bad() || (urls.empty() && !fs::is_regular_file(path)))
-    return fail_errno("--upload-urls " + path, errno != 0 ? errno : ENOENT);
+  if (file.bad())
+    return fail_errno(option, EIO);
   if (urls.empty())
-    return fail_usage("--upload-urls " + path, "it has no address", "Write one on each line.");
+    return fail_usage(option, "it has no address", "Write one on each line.");
   return urls;
 }
 

@@ -157,19 +157,30 @@ class Upload(harness.AcceptanceTest):
             self.assertEqual([re.match(r"/(\d+)", path)[1] for path in server.puts], [str(n) for n in range(1, len(files) + 1)])
 
     def test_what_cannot_be_a_target_is_refused_before_the_command(self):
-        empty, wrong = self.folder / "empty", self.folder / "wrong"
+        empty, wrong, fifo = self.folder / "empty", self.folder / "wrong", self.folder / "fifo"
+        no_file, no_path = self.folder / "no_file", self.folder / "no_path"
+        os.mkfifo(fifo)
+        no_file.write_text("http://127.0.0.1/a/?key\n")
+        no_path.write_text("http://127.0.0.1?key\n")
         empty.write_text("\n")
         wrong.write_text("http://127.0.0.1/a\n\x1b[31m\n")
         for words in (("--upload", "ftp://127.0.0.1/"), ("--upload", "http:///x"), ("--upload", "http://127.0.0.1/a b"),
                       ("--upload", "http://127.0.0.1/\"\n"), ("--upload-urls", self.folder / "no"), ("--upload-urls", empty),
-                      ("--upload-urls", wrong), ("--upload-urls", empty, "--upload", self.folder), ("--resume-upload", self.folder),
-                      ("--resume-upload", self.folder, "--upload", self.folder), ("--upload-retries", "-1")):
+                      ("--upload-urls", wrong), ("--upload-urls", empty, "--upload", self.folder), ("--upload-urls", fifo),
+                      ("--upload-urls", no_file), ("--upload-urls", no_path), ("--upload-urls", self.folder), ("--upload-retries", "-1")):
             with self.subTest(words=words):
                 done = harness.run(harness.IOTRAIL, "as", "iotrc", "-o", self.out, *words, "--", "touch", self.folder / "ran",
                                    env=self.environment)
                 self.assertIn(done.returncode, (1, 2))
                 self.assertRegex(done.stderr, r"^iotrc: .")
                 self.assertNotIn("\x1b", done.stderr)
+        self.assertFalse((self.folder / "ran").exists())
+
+    def test_a_resume_needs_a_tree_and_a_target_and_no_command(self):
+        for words in (("--resume-upload", self.folder), ("--resume-upload", self.folder, "--upload", self.folder)):
+            self.assertRegex(self.iotrc(*words, expect=2), r"^iotrc: .")
+        said = self.iotrc("--resume-upload", self.folder, "--upload", self.folder, "--", "touch", self.folder / "ran", expect=2)
+        self.assertIn("--resume-upload traces no command", said)
         self.assertFalse((self.folder / "ran").exists())
 
 
