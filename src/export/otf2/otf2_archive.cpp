@@ -156,10 +156,10 @@ OTF2_IoHandleRef Otf2Archive::handle(OTF2_IoFileRef file, bool is_kernel, bool i
   return id;
 }
 
-Result<void> Otf2Archive::finish(std::uint64_t realtime_ns) {
+Result<void> Otf2Archive::finish(std::uint64_t to_real_ns) {
   begin_ns_ = std::min(begin_ns_, end_ns_); // an empty trace has seen no time
   check(OTF2_GlobalDefWriter_WriteClockProperties(definitions_, kTicksPerSecond, begin_ns_,
-                                                  end_ns_ - begin_ns_ + 1, realtime_ns));
+                                                  end_ns_ - begin_ns_ + 1, begin_ns_ + to_real_ns));
   check(OTF2_Archive_CloseEvtFiles(archive_));
   check(OTF2_Archive_CloseDefFiles(archive_));
   check(OTF2_Archive_CloseGlobalDefWriter(archive_, definitions_));

@@ -49,15 +49,15 @@ public:
   // A handle that is open from the begin to the end, or one that events create.
   OTF2_IoHandleRef handle(OTF2_IoFileRef file, bool is_kernel, bool is_created);
 
-  // Writes all definitions that are left, then closes. `realtime_ns` is the time of `begin_ns`.
-  Result<void> finish(std::uint64_t realtime_ns);
+  // Writes all definitions that are left, then closes. `to_real_ns`, added to the clock of the
+  // events, makes the time of day.
+  Result<void> finish(std::uint64_t to_real_ns);
 
   OTF2_Archive* get() { return archive_; }
   OTF2_GlobalDefWriter* definitions() { return definitions_; }
   OTF2_LocationRef new_location() { return locations_++; }
   void saw(std::uint64_t ts_ns);
   void check(OTF2_ErrorCode code);
-  std::uint64_t begin_ns() const { return begin_ns_; }
   bool is_broken() const { return failure_ != OTF2_SUCCESS; }
 
 private:

@@ -25,14 +25,11 @@ Result<void> Otf2Handles::load(const TraceInput& input) {
 }
 
 void Otf2Handles::add(const Owner& owner, bool is_open, std::uint64_t ts_ns, std::uint64_t end_ns) {
-  std::vector<Life>& lives = lives_[owner];
-  if (is_open) {
-    lives.push_back({.open_ns = ts_ns, .from_ns = end_ns, .handle = {}});
-    return;
-  }
-  const auto oldest = std::ranges::find(lives, UINT64_MAX, &Life::close_ns);
-  if (oldest != lives.end() && oldest->from_ns <= ts_ns)
-    oldest->close_ns = ts_ns;
+  Lives& lives = lives_[owner];
+  if (is_open)
+    lives.all.push_back({.open_ns = ts_ns, .from_ns = end_ns, .handle = {}});
+  else if (lives.closed < lives.all.size() && lives.all[lives.closed].from_ns <= ts_ns)
+    lives.all[lives.closed++].close_ns = ts_ns;
 }
 
 OTF2_IoHandleRef Otf2Handles::defined(std::optional<OTF2_IoHandleRef>& handle,
@@ -47,8 +44,8 @@ std::optional<OTF2_IoHandleRef> Otf2Handles::opened(std::uint64_t pid, std::uint
   const auto owner = lives_.find({pid, file});
   if (owner == lives_.end())
     return {};
-  const auto life = std::ranges::lower_bound(owner->second, ts_ns, {}, &Life::open_ns);
-  if (life == owner->second.end() || life->open_ns != ts_ns)
+  const auto life = std::ranges::lower_bound(owner->second.all, ts_ns, {}, &Life::open_ns);
+  if (life == owner->second.all.end() || life->open_ns != ts_ns)
     return {};
   return defined(life->handle, path, true);
 }
@@ -59,8 +56,8 @@ std::optional<OTF2_IoHandleRef> Otf2Handles::closed(std::uint64_t pid, std::uint
   if (owner == lives_.end())
     return {};
   // Closes end the oldest first, so that their times are in order too.
-  const auto life = std::ranges::lower_bound(owner->second, ts_ns, {}, &Life::close_ns);
-  if (life == owner->second.end() || life->close_ns != ts_ns)
+  const auto life = std::ranges::lower_bound(owner->second.all, ts_ns, {}, &Life::close_ns);
+  if (life == owner->second.all.end() || life->close_ns != ts_ns)
     return {};
   return defined(life->handle, path, true);
 }
@@ -69,8 +66,8 @@ OTF2_IoHandleRef Otf2Handles::used(std::uint64_t pid, std::uint64_t file, std::u
                                    const std::string& path) {
   const Owner key{pid, file};
   if (const auto owner = lives_.find(key); owner != lives_.end()) {
-    auto after = std::ranges::upper_bound(owner->second, ts_ns, {}, &Life::from_ns);
-    if (after != owner->second.begin() && (--after)->close_ns > ts_ns)
+    auto after = std::ranges::upper_bound(owner->second.all, ts_ns, {}, &Life::from_ns);
+    if (after != owner->second.all.begin() && (--after)->close_ns > ts_ns)
       return defined(after->handle, path, true);
   }
   return defined(always_[key], path, false);

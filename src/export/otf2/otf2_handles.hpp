@@ -7,6 +7,7 @@
 
 #include <otf2/otf2.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -43,6 +44,10 @@ private:
     std::uint64_t close_ns = UINT64_MAX;
     std::optional<OTF2_IoHandleRef> handle;
   };
+  struct Lives {
+    std::vector<Life> all; // in the order of opens
+    std::size_t closed = 0;
+  };
   using Owner = std::pair<std::uint64_t, std::uint64_t>; // process and file
 
   void add(const Owner& owner, bool is_open, std::uint64_t ts_ns, std::uint64_t end_ns);
@@ -50,7 +55,7 @@ private:
                            bool is_created);
 
   Otf2Archive& archive_;
-  std::map<Owner, std::vector<Life>> lives_; // in the order of opens
+  std::map<Owner, Lives> lives_;
   std::map<Owner, std::optional<OTF2_IoHandleRef>> always_;
   std::map<std::uint64_t, OTF2_IoHandleRef> devices_;
 };

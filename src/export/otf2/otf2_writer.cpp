@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "analysis/engine/sql_text.hpp"
+#include "base/capped_sum.hpp"
 #include "export/model/timeline.hpp"
 #include "export/otf2/otf2_archive.hpp"
 #include "export/otf2/otf2_handles.hpp"
@@ -25,6 +26,9 @@ namespace {
 // Spans of a track that overlap without nesting need a location each. More of them are left out:
 // each has a buffer.
 constexpr std::size_t kStripsMost = 64;
+
+// Of the group of all devices: no process has this pid, and some have 0.
+constexpr std::uint64_t kDevicesKey = UINT64_MAX;
 
 // One track after the other, so that few locations are open at a time.
 constexpr std::string_view kOtf2SpansSql = R"(
@@ -132,9 +136,7 @@ Otf2Span otf2_span(const TraceRow& row) {
                 .device = row.number(at(device)),
                 .file = row.number(at(file)),
                 .does = row.text(at(does))};
-  const std::uint64_t duration_ns = row.number(at(duration));
-  span.end_ns =
-      span.begin_ns + duration_ns < span.begin_ns ? UINT64_MAX : span.begin_ns + duration_ns;
+  span.end_ns = capped_sum(span.begin_ns, row.number(at(duration)));
   if (!row.is_null(at(bytes)))
     span.bytes = row.number(at(bytes));
   span.requested = row.is_null(at(requested)) ? span.bytes.value_or(0) : row.number(at(requested));
@@ -153,7 +155,7 @@ public:
               : is_thread_      ? fmt::format("{} {}", first.process, first.tid)
                                 : first.process + " async"),
         group_(first.is_device()
-                   ? archive.process(0, "devices")
+                   ? archive.process(kDevicesKey, "devices")
                    : archive.process(first.pid, fmt::format("{} {}", first.process, first.pid))) {}
 
   // nullptr: too many overlap
@@ -200,6 +202,8 @@ public:
   }
 
   void add(const Otf2Span& span) {
+    if (archive_.is_broken()) // finish() says why
+      return;
     const Key key{std::string(span.track), span.is_device() ? 0 : span.pid,
                   span.track == "thread" ? span.tid : 0, span.device};
     if (!track_ || key != key_) {
@@ -316,8 +320,7 @@ Result<void> write_otf2(const TraceInput& input, const std::filesystem::path& pa
   if (!done)
     return done;
   const store::Manifest& manifest = input.engine.trace().manifest();
-  return (*archive)->finish((*archive)->begin_ns() +
-                            static_cast<std::uint64_t>(manifest.monotonic_to_real_ns));
+  return (*archive)->finish(static_cast<std::uint64_t>(manifest.monotonic_to_real_ns));
 }
 
 #else
