@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <unordered_map>
+#include <vector>
 
 #include "value_text.hpp"
 
@@ -144,20 +145,31 @@ void LiveCounts::see_written(const schema::Event& event, std::span<const std::by
 }
 
 LiveSums LiveCounts::sums() const {
+  struct Row {
+    const Kind* kind;
+    std::uint64_t number;
+    OperationCounts counts;
+  };
+  std::vector<Row> rows;
+  { // The writer's thread needs the lock: the names are made after it. Kinds stay where they are.
+    const std::lock_guard lock(mutex_);
+    for (const auto& [id, kind] : kinds_)
+      for (const auto& [number, counts] : kind.sums)
+        rows.push_back(Row{&kind, number, counts});
+  }
   LiveSums sums;
-  const std::lock_guard lock(mutex_);
-  for (const auto& [id, kind] : kinds_)
-    for (const auto& [number, counts] : kind.sums) {
-      const iot_u32 layer = static_cast<iot_u32>(kind.event->layer);
-      OperationCounts& sum = sums[{std::string(schema::layer_name(layer)),
-                                   std::string(kind.event->name), kind.name_of(number)}];
-      sum.events += counts.events;
-      sum.errors += counts.errors;
-      sum.has_bytes = kind.bytes != nullptr;
-      sum.bytes += counts.bytes;
-      for (std::size_t i = 0; i < counts.sizes.size(); ++i)
-        sum.sizes[i] += counts.sizes[i];
-    }
+  for (const Row& row : rows) {
+    const Kind& kind = *row.kind;
+    const iot_u32 layer = static_cast<iot_u32>(kind.event->layer);
+    OperationCounts& sum = sums[{std::string(schema::layer_name(layer)),
+                                 std::string(kind.event->name), kind.name_of(row.number)}];
+    sum.events += row.counts.events;
+    sum.errors += row.counts.errors;
+    sum.has_bytes = kind.bytes != nullptr;
+    sum.bytes += row.counts.bytes;
+    for (std::size_t i = 0; i < row.counts.sizes.size(); ++i)
+      sum.sizes[i] += row.counts.sizes[i];
+  }
   return sums;
 }
 

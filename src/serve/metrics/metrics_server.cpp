@@ -4,11 +4,13 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <charconv>
 #include <chrono>
 #include <cstring>
+#include <exception>
 #include <optional>
 #include <system_error>
 #include <vector>
@@ -124,8 +126,17 @@ Response answer(std::string_view head, const std::function<std::string()>& text)
             .body = "metrics are only read\n",
             .allowed = "GET, HEAD"};
   if (request->path != std::vector<std::string>{"metrics"})
-    return error_response(404, "only /metrics is there");
+    return error_response(404, "the only path is /metrics");
   return {.type = std::string(kMetricsType), .body = text()};
+}
+
+std::string answer_text(std::string_view head, const std::function<std::string()>& text) {
+  const bool has_body = !head.starts_with("HEAD ");
+  try {
+    return to_http(answer(head, text), has_body);
+  } catch (const std::exception&) { // no memory, for instance
+    return to_http(error_response(503, "the answer cannot be made now"), has_body);
+  }
 }
 
 // Reads a head, writes an answer, then waits a moment for the client to close: a close with unread
@@ -163,8 +174,7 @@ private:
       return;
     is_answered_ = true;
     left_ = end == std::string::npos ? to_http(error_response(431, "the head is too long"))
-                                     : to_http(answer(std::string_view(head_).substr(0, end), text),
-                                               !head_.starts_with("HEAD "));
+                                     : answer_text(std::string_view(head_).substr(0, end), text);
     head_.clear();
   }
 
@@ -189,27 +199,40 @@ private:
   bool is_over_ = false;
 };
 
+void serve_once(std::vector<MetricsConnection>& connections, const Fd& listener,
+                const std::function<std::string()>& text) {
+  std::vector<pollfd> files;
+  for (const MetricsConnection& connection : connections)
+    files.push_back(connection.wanted());
+  const bool has_room = connections.size() < kConnectionsMost;
+  files.push_back({.fd = has_room ? listener.get() : -1, .events = POLLIN, .revents = 0});
+  ::poll(files.data(), files.size(), kStopCheckMs);
+  for (std::size_t i = 0; i < connections.size(); ++i)
+    if (files[i].revents != 0)
+      connections[i].proceed(text);
+  std::erase_if(connections, &MetricsConnection::is_over);
+  if (files.back().revents == 0)
+    return;
+  Fd socket(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (socket)
+    connections.emplace_back(std::move(socket));
+  else if (errno != EAGAIN && errno != ECONNABORTED)
+    std::this_thread::sleep_for(std::chrono::milliseconds(kStopCheckMs)); // no descriptors left
+}
+
+// An exception that left the thread would end the recording.
 void serve_until(const std::stop_token& stop, const Fd& listener,
                  const std::function<std::string()>& text) {
+  if (::getpriority(PRIO_PROCESS, 0) < 0) // of this thread: the recorder has a higher one
+    ::setpriority(PRIO_PROCESS, 0, 0);
   std::vector<MetricsConnection> connections;
   while (!stop.stop_requested()) {
-    std::vector<pollfd> files;
-    for (const MetricsConnection& connection : connections)
-      files.push_back(connection.wanted());
-    const bool has_room = connections.size() < kConnectionsMost;
-    files.push_back({.fd = has_room ? listener.get() : -1, .events = POLLIN, .revents = 0});
-    ::poll(files.data(), files.size(), kStopCheckMs);
-    for (std::size_t i = 0; i < connections.size(); ++i)
-      if (files[i].revents != 0)
-        connections[i].proceed(text);
-    std::erase_if(connections, &MetricsConnection::is_over);
-    if (files.back().revents == 0)
-      continue;
-    Fd socket(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (socket)
-      connections.emplace_back(std::move(socket));
-    else if (errno != EAGAIN && errno != ECONNABORTED)
-      std::this_thread::sleep_for(std::chrono::milliseconds(kStopCheckMs)); // no descriptors left
+    try {
+      serve_once(connections, listener, text);
+    } catch (const std::exception&) {
+      connections.clear();
+      std::this_thread::sleep_for(std::chrono::milliseconds(kStopCheckMs));
+    }
   }
 }
 
