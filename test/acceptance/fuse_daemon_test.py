@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A program waits for a FUSE daemon, `iotrail mount`: the trace says which process that is, and how long it
-took. The oracle is a daemon that the test stops and lets go on."""
+took. The oracle is a daemon that the test stops and continues."""
 import os
 import pathlib
 import signal
@@ -78,7 +78,7 @@ class FuseDaemon(harness.AcceptanceTest):
         self.assertIn(f"(FUSE daemon {name})", said("explain", self.path, "--slowest", 1))
 
     def test_a_daemon_of_the_recording_itself(self):
-        """It does not yet run when the recording begins, and no more when it ends."""
+        """It does not yet run when the recording begins, and has ended before the recording ends."""
         script = (f"{harness.IOTRAIL} mount {self.backend} {self.point} -o {self.folder}/mount.iotrail & daemon=$!; echo $daemon; "
                   f"until mountpoint -q {self.point}; do sleep 0.1; done; cat {self.point}/file >/dev/null; sleep 0.5; kill -INT $daemon; wait $daemon")
         recording = self.record("sh", "-c", script, expect=None)

@@ -69,7 +69,7 @@ class ReplayDevice(harness.AcceptanceTest):
         self.assertIn("mounted or else in use", self.replay(other, "--overwrite", expect=1).stderr)
         self.assertEqual(self.content(other), before)
 
-    def test_nothing_is_written_without_a_word(self):
+    def test_nothing_is_written_without_overwrite(self):
         other = self.make_bare_disk(16 << 20, "other")
         small = self.make_bare_disk(1 << 20, "small")
         self.assertIn("--overwrite", self.replay(other, expect=2).stderr)
