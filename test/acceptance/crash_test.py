@@ -84,7 +84,13 @@ def calls_that_write(pid):
 
 class Crash(harness.AcceptanceTest):
     def test_killed_recorder_leaves_a_readable_trace(self):
-        moments = random.Random(20261).sample(range(50, 3000), 50)
+        self.kill_recorders(random.Random(20261).sample(range(50, 3000), 12))
+
+    @harness.long
+    def test_recorders_killed_at_many_moments_leave_readable_traces(self):
+        self.kill_recorders(random.Random(20262).sample(range(50, 3000), 50))
+
+    def kill_recorders(self, moments):
         with concurrent.futures.ThreadPoolExecutor(2) as pool:  # each waits most of the time
             kills = [pool.submit(self.kill_recorder_after, milliseconds / 1000, number)
                      for number, milliseconds in enumerate(moments)]
