@@ -44,7 +44,7 @@ TEST(RowCounts, add_bytes_up_without_errors_of_calls) {
 
 TEST(RowCounts, count_rows_with_an_error_or_an_operation) {
   EXPECT_EQ(counts("block_complete ts_ns=1 op_id=1 bytes=512 flags=discard\n"
-                   "block_complete ts_ns=2 op_id=1 bytes=512 flags=write error=EIO\n",
+                   "block_complete ts_ns=2 op_id=1 bytes=512 flags=write error=-5\n",
                    {"block_complete.discard", "block_complete.errors", "block_complete.read",
                     "net_drop.errors"}),
             (Counts{1, 1, 0, 0}));
