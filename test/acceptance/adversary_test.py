@@ -17,7 +17,7 @@ import subprocess
 import harness
 
 FAILED = 1
-CORRUPTIONS = 300
+CORRUPTIONS, ALL_CORRUPTIONS = 90, 300
 SEGMENT_HEADER = 48
 TOTALS = "SELECT event, count(*) AS n, sum(bytes) AS bytes, sum(duration_ns) AS ns, count(path) FROM operations GROUP BY event ORDER BY event"
 READERS = {
@@ -141,10 +141,17 @@ class Adversary(harness.AcceptanceTest):
         self.assertFalse(trace.exists() and any(trace.iterdir()), f"corruption {number}: not removed")
 
     def test_random_corruptions(self):
+        self.read_corruptions(range(CORRUPTIONS))
+
+    @harness.long
+    def test_more_random_corruptions(self):
+        self.read_corruptions(range(CORRUPTIONS, ALL_CORRUPTIONS))
+
+    def read_corruptions(self, numbers):
         good = self.copy("good")
         expected = {verb: self.shown(self.read(verb, good), good) for verb in READERS}
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            for done in [pool.submit(self.corrupt_and_read, number, expected) for number in range(CORRUPTIONS)]:
+            for done in [pool.submit(self.corrupt_and_read, number, expected) for number in numbers]:
                 done.result()
 
     def read_lies(self, block, payload):
