@@ -113,7 +113,7 @@ class Replay(harness.AcceptanceTest):
         self.assertIn("the directory is not empty, and nothing is written over", done.stderr)
         self.assertEqual({name: (self.data / name).stat().st_mtime_ns for name in os.listdir(self.data)}, before)
         for words, why in ((("--into", self.folder / "no/such"), "No such file"), (("--into", self.data / "a"), "Not a directory"),
-                           (("--into", self.folder / "x", "--speed", "0"), "'0' is no speed"), ((), "--into is required")):
+                           (("--into", self.folder / "x", "--speed", "0"), "'0' is no speed"), ((), "give either --into DIRECTORY or --device DEVICE")):
             done = harness.run(harness.IOTRAIL, "replay", recording.path, *words)
             self.assertIn(done.returncode, (1, 2), words)
             self.assertIn(why, done.stderr)
