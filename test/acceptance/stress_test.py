@@ -20,6 +20,7 @@ CLOSED_MOST = 200  # calls with a descriptor that is closed meanwhile
 # known.
 IN_FLIGHT = {"bios", "requests", "asyncs", "journal_handles", "taken_places", "flush_bios", "flushes", "write_backs",
              "read_aheads"}
+UNCHANGED_MOST = 20  # looks in turn, a second apart: what stays so long has no reported end
 SETS = {"bio_sets", "request_sets"}
 WAITERS = "sync_waiters"
 
@@ -137,10 +138,11 @@ class Stress(harness.AcceptanceTest):
         self.assertIsNone(recorder.poll(), recorder.stderr.read() if recorder.poll() is not None else "")
         maps = maps_of(recorder.pid)
         self.assertTrue(maps, "the recorder holds no maps")
-        left = {}
+        left, same = {}, 0
         for _ in range(180):  # write-back of other programs may be in flight
-            left = in_flight(maps)
-            if not any(left.values()):
+            before, left = left, in_flight(maps)
+            same = same + 1 if left == before else 0
+            if not any(left.values()) or same == UNCHANGED_MOST:
                 break
             time.sleep(1)
         (self.point / "go").touch()
