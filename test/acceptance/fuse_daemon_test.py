@@ -13,17 +13,11 @@ STOPPED_S = 0.3
 CONTENT = b"x" * (256 << 10)
 
 
-class FuseDaemon(harness.AcceptanceTest):
+class FuseDaemon(harness.FuseTest):
     def setUp(self):
         super().setUp()
-        if os.geteuid() != 0 or not os.access("/dev/fuse", os.R_OK | os.W_OK):
-            self.skipTest("needs root and /dev/fuse")
-        self.backend, self.point = self.folder / "backend", self.folder / "point"
-        self.backend.mkdir()
-        self.point.mkdir()
         (self.backend / "file").write_bytes(CONTENT)
         self.path = self.folder / "t.iotrail"
-        self.addCleanup(subprocess.run, ["umount", "-l", self.point], stderr=subprocess.DEVNULL, check=False)
 
     def mount(self):
         daemon = subprocess.Popen([harness.IOTRAIL, "mount", self.backend, self.point, "-o", self.folder / "mount.iotrail"],

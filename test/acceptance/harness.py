@@ -284,6 +284,19 @@ class AcceptanceTest(unittest.TestCase):
                 self.skipTest(f"{name} is not installed")
 
 
+class FuseTest(AcceptanceTest):
+    """Has an empty directory `backend`, and a mount point `point` for it."""
+
+    def setUp(self):
+        super().setUp()
+        if os.geteuid() != 0 or not os.access("/dev/fuse", os.R_OK | os.W_OK):
+            self.skipTest("needs root and /dev/fuse")
+        self.backend, self.point = self.folder / "backend", self.folder / "point"
+        self.backend.mkdir()
+        self.point.mkdir()
+        self.addCleanup(subprocess.run, ["umount", "-l", self.point], stderr=subprocess.DEVNULL, check=False)
+
+
 def long(case):
     """Marks a case that only `./check all` runs: CONTRIBUTING.md says what it shows beyond the others."""
     case.is_long = True

@@ -14,16 +14,10 @@ import harness
 FAILED = 1
 
 
-class MountTest(harness.AcceptanceTest):
+class MountTest(harness.FuseTest):
     def setUp(self):
         super().setUp()
-        if os.geteuid() != 0 or not os.access("/dev/fuse", os.R_OK | os.W_OK):
-            self.skipTest("needs root and /dev/fuse")
-        self.backend, self.point = self.folder / "backend", self.folder / "point"
-        self.backend.mkdir()
-        self.point.mkdir()
         self.trace = self.folder / "t.iotrail"
-        self.addCleanup(lambda: subprocess.run(["umount", "-l", self.point], stderr=subprocess.DEVNULL, check=False))
 
     def mount(self, *options):
         process = subprocess.Popen([harness.IOTRAIL, "mount", self.backend, self.point, "-o", self.trace, *options],
