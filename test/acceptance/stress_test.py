@@ -2,6 +2,7 @@
 """Many processes and many kinds of I/O at once: the kernel part frees its entries of operations in
 flight when they end.
 IOTRAIL_STRESS_SECONDS: the duration; the default is short, so that ./check can afford it."""
+import faulthandler
 import json
 import os
 import pathlib
@@ -12,6 +13,8 @@ import time
 import harness
 
 SECONDS = int(os.environ.get("IOTRAIL_STRESS_SECONDS", "5"))
+if "IOTRAIL_STRESS_SECONDS" in os.environ:
+    faulthandler.cancel_dump_traceback_later()  # of the harness: for suites of usual length
 PROCESSES = 2000
 CLOSED_MOST = 200  # calls with a descriptor that is closed meanwhile
 
