@@ -19,20 +19,38 @@ if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL GNU)
   target_compile_options(iotrail_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
 endif()
 
-# Parsing the standard library takes a third of a build. Off, each source must include what it uses.
+# Parsing the standard library and the schema takes half of a build. Off, each source must include what it uses.
 option(IOTRAIL_PRECOMPILE "Compile the common headers once for all targets" OFF)
 if(IOTRAIL_PRECOMPILE)
-  add_library(iotrail_precompiled STATIC ${CMAKE_CURRENT_LIST_DIR}/precompiled/headers.cpp)
-  target_link_libraries(iotrail_precompiled PRIVATE iotrail_options fmt::fmt)
-  target_precompile_headers(iotrail_precompiled PRIVATE ${CMAKE_CURRENT_LIST_DIR}/precompiled/headers.hpp)
   # ccache stores such objects only where the preprocessor names the precompiled header, and where it has no time in it.
   target_compile_options(iotrail_options INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>
     "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
-function(iotrail_precompile target)
+
+# iotrail_precompiled_headers(NAME HEADER h LIBRARIES x ...): a target that only holds the precompiled header h.
+function(iotrail_precompiled_headers name)
+  cmake_parse_arguments(ARG "" "HEADER" "LIBRARIES" ${ARGN})
   if(IOTRAIL_PRECOMPILE)
-    target_precompile_headers(${target} REUSE_FROM iotrail_precompiled)
+    add_library(${name} STATIC ${CMAKE_SOURCE_DIR}/cmake/precompiled/headers.cpp)
+    target_link_libraries(${name} PRIVATE iotrail_options ${ARG_LIBRARIES})
+    target_precompile_headers(${name} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/precompiled/${ARG_HEADER})
   endif()
+endfunction()
+iotrail_precompiled_headers(iotrail_precompiled HEADER headers.hpp
+  LIBRARIES iotrail_base iotrail_schema_headers fmt::fmt nlohmann_json::nlohmann_json)
+# CLI11 defines objects in its header, which each source that sees it compiles anew: only for those that need it.
+iotrail_precompiled_headers(iotrail_precompiled_commands HEADER command_headers.hpp
+  LIBRARIES iotrail_base iotrail_schema_headers fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11)
+
+function(iotrail_precompile target)
+  if(NOT IOTRAIL_PRECOMPILE)
+    return()
+  endif()
+  set(headers iotrail_precompiled)
+  if(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${CMAKE_SOURCE_DIR}/src/(cli|compat)(/|$)")
+    set(headers iotrail_precompiled_commands)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${headers})
 endfunction()
 
 # iotrail_headers(NAME LIBRARIES x ...): the headers of this folder, included as "FOLDER/x.hpp" (for

@@ -35,7 +35,10 @@
 #include <variant>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
+
+#include "base/bytes.hpp"
+#include "base/result.hpp"
+#include "schema.hpp"
