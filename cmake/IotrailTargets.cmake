@@ -53,6 +53,12 @@ function(iotrail_precompile target)
   target_precompile_headers(${target} REUSE_FROM ${headers})
 endfunction()
 
+# iotrail_seldom_run(): this folder's code and that below handles hundreds of things, not millions. The release optimises it
+# less, which saves a sixth of its compilation.
+macro(iotrail_seldom_run)
+  add_compile_options("$<$<CONFIG:Release>:-O1>")
+endmacro()
+
 # iotrail_headers(NAME LIBRARIES x ...): the headers of this folder, included as "FOLDER/x.hpp" (for
 # a folder outside src/ as "x.hpp"), with the libraries that they need. There is nothing to link;
 # other targets use it if they need only declarations of the folder.

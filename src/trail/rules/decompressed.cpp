@@ -15,14 +15,14 @@ namespace iotrail::trail {
 
 namespace {
 
-struct Range {
+struct PlainRange {
   std::uint64_t begin;
   std::uint64_t end;
 };
 
 struct Plain {
   std::uint32_t file;
-  std::vector<Range> ranges;
+  std::vector<PlainRange> ranges;
 };
 
 // No operation has the upper half of this number.
@@ -66,7 +66,7 @@ Plain plain_of(State& state, const Fact& bio) {
 }
 
 // The parts of one range, behind those of the ranges before.
-void add_range(State& state, const Fact& bio, std::uint32_t file, const Range& range,
+void add_range(State& state, const Fact& bio, std::uint32_t file, const PlainRange& range,
                BioParts& parts) {
   const std::uint64_t before = parts.empty() ? 0 : parts.back().end;
   Fact read = bio;
@@ -103,7 +103,7 @@ void note_added(State& state, const Fact& added) {
 BioParts charge_decompressed(State& state, const Fact& bio) {
   const Plain plain = plain_of(state, bio);
   BioParts parts;
-  for (const Range& range : plain.ranges)
+  for (const PlainRange& range : plain.ranges)
     add_range(state, bio, plain.file, range, parts);
   if (parts.empty())
     return charge_other(state, bio);
