@@ -39,7 +39,7 @@ private:
   std::size_t bytes_ = 0;
 };
 
-thread_local Buffer buffer;
+thread_local Buffer thread_buffer;
 
 // The kernel has followed links, made the file, and says for each write whether it appends.
 int backend_flags(int flags) {
@@ -113,7 +113,7 @@ void handle_create(fuse_req_t request, fuse_ino_t parent, const char* name, mode
 
 void handle_read(fuse_req_t request, fuse_ino_t, std::size_t size, off_t offset,
                  fuse_file_info* info) {
-  char* const room = buffer.room(size);
+  char* const room = thread_buffer.room(size);
   if (room == nullptr)
     return void(fuse_reply_err(request, ENOMEM));
   const int fd = open_file(info).fd.get();
@@ -137,7 +137,7 @@ void handle_write(fuse_req_t request, fuse_ino_t, const char* bytes, std::size_t
                   fuse_file_info* info) {
   const OpenFile& file = open_file(info);
   if (file.is_direct) {
-    char* const room = buffer.room(size);
+    char* const room = thread_buffer.room(size);
     if (room == nullptr)
       return void(fuse_reply_err(request, ENOMEM));
     std::memcpy(room, bytes, size);

@@ -97,7 +97,7 @@ Result<std::map<std::string, std::string>> tags_of(const TracingOptions& options
 
 Result<capture::RecordingRequest> request_of(const TracingOptions& options,
                                              const std::vector<Disk>& disks) {
-  constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+  constexpr std::uint64_t kSecondNs = 1'000'000'000;
   constexpr unsigned kMiBBits = 20;
   auto tags = tags_of(options);
   if (!tags)
@@ -114,7 +114,7 @@ Result<capture::RecordingRequest> request_of(const TracingOptions& options,
       if (std::ranges::find(request.filter.layers, event.layer) == request.filter.layers.end())
         request.filter.layers.push_back(event.layer);
     }
-  request.limits.time_ns = options.seconds == kEndlessSeconds ? 0 : options.seconds * kNsPerSecond;
+  request.limits.time_ns = options.seconds == kEndlessSeconds ? 0 : options.seconds * kSecondNs;
   request.limits.size_bytes = options.size_mib << kMiBBits;
   const long cpus = std::max(::sysconf(_SC_NPROCESSORS_ONLN), 1L);
   request.ring_bytes =
