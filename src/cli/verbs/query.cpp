@@ -13,6 +13,7 @@
 #include "cli/options/format_option.hpp"
 #include "cli/options/limit_options.hpp"
 #include "cli/output_file.hpp"
+#include "cli/sql_statements.hpp"
 #include "cli/verb.hpp"
 #include "export/output.hpp"
 #include "reference/sql_reference.hpp"
@@ -112,6 +113,42 @@ Result<std::string> format_of(const QueryRequest& request) {
   return request.format;
 }
 
+constexpr std::string_view kStandardInput = "-"; // in place of the SQL
+
+Result<void> answer(const Console& console, analysis::Engine& engine, const QueryRequest& request,
+                    const output::Format* format, const std::string& sql) {
+  auto rows = engine.query(sql);
+  if (!rows)
+    return std::unexpected(rows.error());
+  const output::RowsOptions options{.format = format,
+                                    .trace = request.raw ? nullptr : &engine.trace(),
+                                    .width = table_width(console.out, request)};
+  const auto written = write_output(console.out, request.path, [&](std::FILE* file) {
+    return output::write_rows(*rows, options, file);
+  });
+  if (!written)
+    return std::unexpected(written.error());
+  print_events_not_recorded(console, engine.trace(), sql);
+  return {};
+}
+
+// Each statement is answered before the next one is read.
+Result<void> answer_statements(const Console& console, analysis::Engine& engine,
+                               const QueryRequest& request, const output::Format* format) {
+  SqlStatements statements(stdin);
+  while (true) {
+    const auto sql = statements.next();
+    if (!sql)
+      return std::unexpected(sql.error());
+    if (!*sql)
+      return {};
+    if (const auto answered = answer(console, engine, request, format, **sql); !answered)
+      return answered;
+    if (std::fflush(console.out.file) != 0)
+      return fail_errno("cannot write the answer");
+  }
+}
+
 // The engine opens the new file once more by its descriptor: nothing can take its place.
 Result<int> query_to_parquet(const Console& console, const QueryRequest& request,
                              analysis::EngineOptions options) {
@@ -142,6 +179,9 @@ Result<int> query(const Console& console, const QueryRequest& request) {
   if (request.sql.empty() && !asks_what)
     return fail_usage("query: no SQL given", {},
                       "`iotrail query TRACE --tables` lists what can be asked.");
+  if (request.sql == kStandardInput && !request.path.empty())
+    return fail_usage("query: several statements have no one file for their answers", {},
+                      "Give one statement, or redirect the output.");
   const auto of_engine = engine_options(request);
   if (!of_engine)
     return std::unexpected(of_engine.error());
@@ -159,19 +199,12 @@ Result<int> query(const Console& console, const QueryRequest& request) {
   if (asks_what)
     return print_reference(console, **engine, request);
   end_overdue_queries(**engine, console);
-  auto rows = (*engine)->query(request.sql);
-  if (!rows)
-    return std::unexpected(rows.error());
-  const output::RowsOptions options{.format = *format,
-                                    .trace = request.raw ? nullptr : &(*engine)->trace(),
-                                    .width = table_width(console.out, request)};
-  const auto written = write_output(console.out, request.path, [&](std::FILE* file) {
-    return output::write_rows(*rows, options, file);
-  });
-  if (!written)
-    return std::unexpected(written.error());
+  const Result<void> answered = request.sql == kStandardInput
+                                    ? answer_statements(console, **engine, request, *format)
+                                    : answer(console, **engine, request, *format, request.sql);
+  if (!answered)
+    return std::unexpected(answered.error());
   print_warnings(console.err, (*engine)->trace());
-  print_events_not_recorded(console, (*engine)->trace(), request.sql);
   return 0;
 }
 
@@ -181,7 +214,8 @@ Action declare_query(CLI::App& app, const Trailing&) {
   CLI::Option* sql =
       app.add_option(
              "sql", request->sql,
-             "One statement that reads, such as SELECT, FROM, DESCRIBE, SUMMARIZE, PIVOT, EXPLAIN")
+             "One statement that reads, such as SELECT, FROM, DESCRIBE, SUMMARIZE, PIVOT, EXPLAIN; "
+             "-: those on standard input, each ended by a semicolon")
           ->type_name("SQL");
   CLI::Option* tables = app.add_flag(
       "--tables", request->tables,
@@ -238,7 +272,8 @@ extern const Verb kVerbQuery = {
     .declare = declare_query,
     .examples = "  iotrail query latest --tables\n"
                 "  iotrail query latest --describe top_files\n"
-                "  iotrail query latest \"FROM top_files LIMIT 10\" --json\n",
+                "  iotrail query latest \"FROM top_files LIMIT 10\" --json\n"
+                "  iotrail query latest - <questions.sql\n",
 };
 
 } // namespace iotrail::cli
