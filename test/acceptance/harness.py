@@ -4,7 +4,6 @@ IOTRAIL names the program under test. Tests make their files below the build dir
 on a real disk, where O_DIRECT and block I/O exist."""
 import contextlib
 import ctypes
-import dataclasses
 import faulthandler
 import json
 import mmap
@@ -13,6 +12,7 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
@@ -119,24 +119,78 @@ def kill_all(pids):
             os.kill(int(pid), signal.SIGKILL)
 
 
-@dataclasses.dataclass
+class Questions:
+    """One `iotrail query TRACE -` that answers one question after the other: to open a trace takes longer than most."""
+
+    def __init__(self, trace):
+        self.errors = tempfile.TemporaryFile("w+", errors="replace")
+        self.process = subprocess.Popen([IOTRAIL, "query", trace, "-", "--json", "--raw"], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=self.errors, text=True, errors="replace")
+
+    def ask(self, sql):
+        """The rows, or None if there is no answer."""
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.write(sql + "\n;\n")
+            self.process.stdin.flush()
+        lines = []
+        for line in self.process.stdout:
+            lines.append(line)
+            if line in ("]\n", "[]\n"):  # no other line begins with one
+                return json.loads("".join(lines))
+        return None
+
+    def close(self):
+        """What it said besides."""
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
+        self.process.stdout.close()
+        self.process.wait(timeout=PATIENCE_S)
+        self.errors.seek(0)
+        said = self.errors.read()
+        self.errors.close()
+        return said
+
+
 class Recording:
-    path: pathlib.Path
-    process: subprocess.CompletedProcess
+    def __init__(self, path, process):
+        self.path = path
+        self.process = process  # that recorded it, or None
+        self.whole_manifest = None
+        self.questions = self.asked_of = None
+
+    def __del__(self):
+        if self.questions and not sys.is_finalizing():
+            self.questions.close()
 
     @property
     def manifest(self):
         """The row of the manifest, and the tables beside it."""
-        info = json.loads(run(IOTRAIL, "info", self.path, "--json").stdout)
-        (row,) = info["manifest"]
-        return row | {"hooks": info["hooks"], "sources": info["sources"],
-                      "counts": {event["event"]: event["events"] for event in info["events"]},
-                      "counters": {counter["counter"]: counter["count"] for counter in info["counters"]}}
+        state_of_files = self.state_of_files()
+        if self.whole_manifest is None or self.whole_manifest[0] != state_of_files:
+            info = json.loads(run(IOTRAIL, "info", self.path, "--json").stdout)
+            (row,) = info["manifest"]
+            self.whole_manifest = state_of_files, row | {
+                "hooks": info["hooks"], "sources": info["sources"],
+                "counts": {event["event"]: event["events"] for event in info["events"]},
+                "counters": {counter["counter"]: counter["count"] for counter in info["counters"]}}
+        return self.whole_manifest[1]
+
+    def state_of_files(self):
+        """Differs once a test has changed the trace."""
+        return sorted((file.name, (facts := file.stat()).st_ino, facts.st_size, facts.st_mtime_ns) for file in pathlib.Path(self.path).iterdir())
 
     def query(self, sql):
-        answer = run(IOTRAIL, "query", self.path, sql, "--json", "--raw")
-        assert answer.returncode == 0, f"{sql}\n{answer.stderr}"
-        return json.loads(answer.stdout)
+        state_of_files = self.state_of_files()
+        if self.questions and self.asked_of != state_of_files:
+            self.questions.close()
+            self.questions = None
+        if not self.questions:
+            self.questions, self.asked_of = Questions(self.path), state_of_files
+        rows = self.questions.ask(sql)
+        if rows is None:
+            questions, self.questions = self.questions, None
+            raise AssertionError(f"{sql}\n{questions.close()}")
+        return rows
 
     def value(self, sql):
         """The single value that `sql` selects."""

@@ -5,6 +5,7 @@ import json
 import pathlib
 import re
 import shutil
+import tempfile
 import unittest
 
 import browser
@@ -42,9 +43,19 @@ class Page(harness.AcceptanceTest):
         self.assertEqual(process.returncode, 0, process.stderr)
         return process.stdout
 
+    small = None  # a recording and its page, for all tests
+
     def small_recording(self):
-        script = "for i in 1 2 3 4 5 6 7; do dd if=/dev/zero of=f$i bs=64k count=20 conv=fsync; cat f$i; done; cat /no/file"
-        return self.record("sh", "-c", script, expect=None, cwd=self.folder).path
+        if not Page.small:
+            folder = pathlib.Path(tempfile.mkdtemp(dir=harness.SCRATCH))
+            self.addClassCleanup(shutil.rmtree, folder, ignore_errors=True)
+            script = "for i in 1 2 3 4 5 6 7; do dd if=/dev/zero of=f$i bs=64k count=20 conv=fsync; cat f$i; done; cat /no/file"
+            Page.small = self.record("sh", "-c", script, expect=None, cwd=folder).path.rename(folder / "t.iotrail")
+        return Page.small
+
+    def small_page(self):
+        page = self.small_recording().with_suffix(".html")
+        return page if page.exists() else self.page_of(self.small_recording(), name=page)
 
     def assert_same_section(self, shown, section, rows):
         self.assertEqual(shown["title"], section["title"]["text"])
@@ -65,7 +76,7 @@ class Page(harness.AcceptanceTest):
 
     def test_numbers_of_the_page_are_those_of_the_report(self):
         trace = self.small_recording()
-        data = json.loads(block_of(self.page_of(trace).read_text())[0])
+        data = json.loads(block_of(self.small_page().read_text())[0])
         report = json.loads(self.printed("report", trace, "--json", "--top", ROWS))
         sections = {section["id"]: section for section in report["sections"]}
         compared = 0
@@ -78,7 +89,7 @@ class Page(harness.AcceptanceTest):
 
     def test_words_of_the_page_are_those_of_the_first_screen_and_the_findings(self):
         trace = self.small_recording()
-        data = json.loads(block_of(self.page_of(trace).read_text())[0])
+        data = json.loads(block_of(self.small_page().read_text())[0])
         screen = " ".join(self.printed("report", trace).split())
         for text in [data["answer"]["title"], *(text for section in data["answer"]["sections"]
                                                 for text in [section["title"], *section["intro"], *section["notes"]])]:
@@ -91,7 +102,7 @@ class Page(harness.AcceptanceTest):
 
     def test_time_line_of_the_page_adds_up_to_the_layers(self):
         trace = self.small_recording()
-        data = json.loads(block_of(self.page_of(trace).read_text())[0])
+        data = json.loads(block_of(self.small_page().read_text())[0])
         (bins,) = [each for each in data["pictures"]["list"] if each["view"] == "op_bins"]
         self.assertEqual((bins["keys"][0], bins["columns"][1:3]), ("layer", ["operations", "bytes"]))
         width, sums = len(bins["columns"]), {}
@@ -121,7 +132,7 @@ class Page(harness.AcceptanceTest):
 
     def test_flows_of_the_page_add_up_to_the_byte(self):
         trace = self.small_recording()
-        data = json.loads(block_of(self.page_of(trace).read_text())[0])
+        data = json.loads(block_of(self.small_page().read_text())[0])
         flows = self.picture(data, "byte_flows")
         come, go = {}, {}
         for (direction, *nodes), (size,) in flows["series"]:
@@ -138,7 +149,7 @@ class Page(harness.AcceptanceTest):
 
     def test_histograms_and_bins_of_the_page_have_the_sums_of_the_report(self):
         trace = self.small_recording()
-        data = json.loads(block_of(self.page_of(trace).read_text())[0])
+        data = json.loads(block_of(self.small_page().read_text())[0])
         report = json.loads(self.printed("report", trace, "--json", "--top", ROWS))
         classes = [column for column in report["sizes"][0] if column.startswith("from_")]
         counts = {(row["layer"], row["operation"]): sum(row[name] for name in classes) for row in report["sizes"]}
@@ -167,7 +178,7 @@ class Page(harness.AcceptanceTest):
         self.assertGreater(len(data.encode()), DATA_BYTES // 10)
 
     def test_template_is_small_and_its_script_is_well_formed(self):
-        html = self.page_of(self.small_recording()).read_text()
+        html = self.small_page().read_text()
         template = block_of(html)[1]
         self.assertLess(len(template.encode()), TEMPLATE_BYTES)
         (script,) = re.findall(r"<script>(.*?)</script>", template, re.S)
@@ -229,7 +240,7 @@ class Page(harness.AcceptanceTest):
         trace = self.small_recording()
         lines = self.printed("report", trace, "--wide", "--top", ROWS).splitlines()
         with browser.Browser() as page:
-            page.open(self.page_of(trace))
+            page.open(self.small_page())
             page.value("document.querySelectorAll('.tools button').forEach((button) => button.click())")
             tables = page.value("""[...document.querySelectorAll('section[id^=section-]')].map((section) => [
                 section.querySelector('h2').textContent,
@@ -247,7 +258,7 @@ class Page(harness.AcceptanceTest):
     @needs_browser
     def test_tables_sort_and_filter_by_keyboard(self):
         with browser.Browser() as page:
-            page.open(self.page_of(self.small_recording()))
+            page.open(self.small_page())
             first = "document.querySelector('#section-files tbody tr').textContent"
             page.value("[...document.querySelectorAll('#section-files th button')].find((b) => b.textContent === 'file').focus()")
             page.press("Enter", 13, "\r")
@@ -266,7 +277,7 @@ class Page(harness.AcceptanceTest):
     def test_brush_selects_a_part_of_the_run(self):
         with browser.Browser() as page:
             page.look()
-            page.open(self.page_of(self.small_recording()))
+            page.open(self.small_page())
             calls = "[...document.querySelectorAll('#time tbody tr')].reduce((sum, row) => sum + Number(row.cells[2].textContent.replace(/\\D/g, '')), 0)"
             page.value("document.querySelectorAll('#time .tools button').forEach((button) => /^all/.test(button.textContent) && button.click())")
             whole = page.value("document.querySelector('#time code').textContent")
@@ -301,7 +312,7 @@ class Page(harness.AcceptanceTest):
     def test_pictures_say_that_they_add_up(self):
         with browser.Browser() as page:
             page.look()
-            page.open(self.page_of(self.small_recording()))
+            page.open(self.small_page())
             notes = page.value("[...document.querySelectorAll('#section-byte_balance p, #section-call_times p')].map((p) => p.textContent)")
             self.assertTrue(any(re.fullmatch(r"adds up: [\d,]+ B completed by devices", note) for note in notes), notes)
             self.assertTrue(any(note.startswith("adds up: the parts of each of") for note in notes), notes)
@@ -314,7 +325,7 @@ class Page(harness.AcceptanceTest):
         if not AXE.exists():
             self.skipTest("tools/setup --check fetches axe-core")
         rules = AXE.read_text()
-        for path in (self.page_of(self.small_recording()), self.page_of(self.record("true", name="none").path, name="none.html")):
+        for path in (self.small_page(), self.page_of(self.record("true", name="none").path, name="none.html")):
             with browser.Browser() as page:
                 for width, scheme in ((1280, "light"), (390, "dark")):
                     page.look(width, 844, scheme)
@@ -329,14 +340,14 @@ class Page(harness.AcceptanceTest):
         explained = json.loads(self.printed("explain", trace, "--slowest", 12, "--json"))["operations"]
         with browser.Browser() as page:
             page.look()
-            page.open(self.page_of(trace))
+            page.open(self.small_page())
             self.assertEqual(page.value("[...document.querySelectorAll('#slowest-trails summary')].map((each) => each.textContent)"),
                              [each["title"]["text"] for each in explained])
             self.assertGreater(page.value("document.querySelector('#slowest-trails .spans i').getBoundingClientRect().width"), 1)
 
     @needs_browser
     def test_page_fits_a_phone_and_follows_the_colour_scheme(self):
-        path = self.page_of(self.small_recording())
+        path = self.small_page()
         with browser.Browser() as page:
             colours = set()
             for width, scheme in ((390, "light"), (390, "dark"), (768, "light"), (1280, "dark")):
