@@ -17,7 +17,7 @@ import subprocess
 import harness
 
 FAILED = 1
-CORRUPTIONS, ALL_CORRUPTIONS = 90, 300
+CORRUPTIONS, ALL_CORRUPTIONS = 45, 300
 SEGMENT_HEADER = 48
 TOTALS = "SELECT event, count(*) AS n, sum(bytes) AS bytes, sum(duration_ns) AS ns, count(path) FROM operations GROUP BY event ORDER BY event"
 READERS = {

@@ -94,7 +94,7 @@ class Choices(harness.AcceptanceTest):
         self.place.mkdir()
         self.place.chmod(0o777)
 
-    def act(self, options, *steps, layers="syscall,vfs,cache,block,sched,process"):
+    def act(self, options, *steps, layers="syscall,vfs,cache,process"):
         recording = self.record(sys.executable, "-c", ACTOR, self.place, *steps, options=["--layers", layers, *options])
         self.require(recording, "syscall")
         self.assert_adds_up(recording)

@@ -84,7 +84,7 @@ def calls_that_write(pid):
 
 class Crash(harness.AcceptanceTest):
     def test_killed_recorder_leaves_a_readable_trace(self):
-        self.kill_recorders(random.Random(20261).sample(range(50, 3000), 12))
+        self.kill_recorders(random.Random(20261).sample(range(50, 3000), 6))
 
     @harness.long
     def test_recorders_killed_at_many_moments_leave_readable_traces(self):
@@ -393,7 +393,7 @@ class Crash(harness.AcceptanceTest):
         self.assertIn("  next      iotrail report", self.interrupt_until_it_has_ended("record", "-o", path, "--layers", "syscall,process"))
         self.assert_adds_up(harness.Recording(path, None))
         said = self.interrupt_until_it_has_ended("stat", "--layers", "syscall")
-        if "the kernel source cannot be used" not in said:
+        if "the kernel's layers cannot be recorded" not in said:
             self.assertIn("Operations, by total time", said)
         self.assertEqual([place.name for place in self.folder.iterdir()], ["t.iotrail"])
 

@@ -9,7 +9,7 @@ import harness
 
 LOAD = os.environ["IOTRAIL_LOAD"]
 THREADS = 2
-CALLS = 2_000_000
+CALLS = 500_000
 ENDLESS = 10 ** 15
 SECONDS_TO_FILL_RINGS = 0.1  # of CPU: a hundred thousand calls and more
 FILES = 5000

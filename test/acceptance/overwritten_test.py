@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A program overwrites or truncates the memory that it shares with the recorder. No program is
 harmed. The recorder ends in time; its numbers add up, and it reports what it does not know."""
+import itertools
 import os
 import signal
 
@@ -9,8 +10,11 @@ import harness
 OVERWRITE = os.environ["IOTRAIL_OVERWRITE"]
 STATUS = 9
 CALLS_MOST = 2000  # more than the program makes
-PATTERNS = ("lcg", "ones", "zeros")
+PATTERN = "lcg"
+OTHER_PATTERNS = ("ones", "zeros")
 COUNTER = "preload_overwritten"
+# Whether the recorder has read the records, by the time that the program waits.
+NOT_READ_YET, READ_BEFORE = 0, 300_000
 
 
 class Overwritten(harness.AcceptanceTest):
@@ -42,25 +46,34 @@ class Overwritten(harness.AcceptanceTest):
         for program in manifest["not_followed"]:
             self.assertNotRegex(program, "it did not load the preload library$")
 
-    def test_records_that_the_collector_has_read_before(self):
-        for part in ("whole", "header", "owners", "place", "places"):
-            for pattern in PATTERNS:
-                with self.subTest(part=part, pattern=pattern):
-                    self.assert_reported(*self.overwrite(part, pattern, 300_000, "app"))
+    def overwrite_all(self, patterns):
+        for part, pause_us in itertools.chain(itertools.product(("whole", "header", "owners", "place", "places"), (READ_BEFORE,)),
+                                              itertools.product(("whole", "header", "place"), (NOT_READ_YET,))):
+            for pattern in patterns:
+                with self.subTest(part=part, pattern=pattern, pause_us=pause_us):
+                    self.assert_reported(*self.overwrite(part, pattern, pause_us, "app"))
 
-    def test_records_that_the_recorder_has_not_read_yet(self):
-        for part in ("whole", "header", "place"):
-            for pattern in PATTERNS:
-                with self.subTest(part=part, pattern=pattern):
-                    self.assert_reported(*self.overwrite(part, pattern, 0, "app"))
+    def test_records(self):
+        self.overwrite_all([PATTERN])
 
-    def test_rings(self):
+    @harness.long
+    def test_records_by_other_patterns(self):
+        self.overwrite_all(OTHER_PATTERNS)
+
+    def overwrite_rings(self, patterns):
         """The trace has the records read before. Overwritten ones are lost or unknown."""
         for part in ("records", "text"):
-            for pattern in PATTERNS:
-                for pause_us in (0, 300_000):
+            for pattern in patterns:
+                for pause_us in (NOT_READ_YET, READ_BEFORE):
                     with self.subTest(part=part, pattern=pattern, pause_us=pause_us):
                         self.overwrite(part, pattern, pause_us, "app")
+
+    def test_rings(self):
+        self.overwrite_rings([PATTERN])
+
+    @harness.long
+    def test_rings_by_other_patterns(self):
+        self.overwrite_rings(OTHER_PATTERNS)
 
     def test_file_that_is_truncated(self):
         for how in ("empty", "half"):
