@@ -43,19 +43,29 @@ std::string_view operations_sql(DiffBy by) {
 }
 
 // One row per group, and one for all operations. The sample is random but the same each time: the
-// durations with the smallest hashes.
+// durations with the smallest hashes. Only the groups that are kept have one: thousands of samples
+// would not fit into memory.
 std::string groups_sql(DiffBy by) {
   return fmt::format(
-      "WITH operations AS ({}) SELECT key, grouping(key) AS is_all, min(name) AS first_name, "
+      "WITH operations AS ({}), groups AS ("
+      "SELECT key, grouping(key) AS is_all, min(name) AS first_name, "
       "max(name) AS last_name, count(*) AS count, "
       "total(CASE WHEN is_error(error) THEN 1 ELSE 0 END) AS errors, "
       "coalesce(total(duration_ns), 0) AS total_ns, coalesce(total(bytes), 0) AS bytes, "
       "max(duration_ns) AS max_ns, quantile_disc(duration_ns, [0.5, 0.9, 0.99, 0.999]) AS "
-      "quantiles, "
-      "arg_min(duration_ns, hash(op, ts_ns), {}) AS sample FROM operations "
+      "quantiles FROM operations "
       "WHERE duration_ns IS NOT NULL GROUP BY GROUPING SETS ((key), ()) "
-      "ORDER BY is_all DESC, total_ns DESC, key LIMIT {}",
-      operations_sql(by), kSampleSize, kMostGroups + 1);
+      "ORDER BY is_all DESC, total_ns DESC, key LIMIT {}), "
+      "in_turn AS (SELECT key, duration_ns, "
+      "row_number() OVER (PARTITION BY key ORDER BY hash(op, ts_ns)) AS place "
+      "FROM operations WHERE duration_ns IS NOT NULL), "
+      "samples AS (SELECT i.key AS key, list(i.duration_ns) AS sample FROM in_turn AS i "
+      "SEMI JOIN groups AS g ON i.key = g.key WHERE i.place <= {} GROUP BY i.key) "
+      "SELECT g.*, CASE WHEN g.is_all = 1 THEN (SELECT arg_min(duration_ns, hash(op, ts_ns), {}) "
+      "FROM operations WHERE duration_ns IS NOT NULL) ELSE s.sample END AS sample "
+      "FROM groups AS g LEFT JOIN samples AS s ON g.key = s.key AND g.is_all = 0 "
+      "ORDER BY g.is_all DESC, g.total_ns DESC, g.key",
+      operations_sql(by), kMostGroups + 1, kSampleSize, kSampleSize);
 }
 
 // Of "[1, 2, 3]"; what is no number is skipped.
