@@ -209,17 +209,16 @@ Sentence heading_of(const Finding& finding, const Judgement& judgement) {
 }
 
 // Commands that show it, each on a line of its own, to be copied.
-std::vector<Sentence> evidence_of(const Finding& finding, const NamedValue& trace) {
+std::vector<Sentence> evidence_of(const Finding& finding, const std::string& trace) {
   std::vector<Sentence> evidence = {
-      sentence("iotrail query {trace} \"FROM {view}\"",
-               {trace, text_value("view", fmt::format("finding_{}", finding.rule->name))})};
+      command_on(fmt::format("iotrail query {{}} \"FROM finding_{}\"", finding.rule->name), trace)};
   if (finding.op_id != 0)
-    evidence.push_back(sentence("iotrail explain {trace} --op {operation}",
-                                {trace, text_value("operation", schema::op_text(finding.op_id))}));
+    evidence.push_back(command_on(
+        fmt::format("iotrail explain {{}} --op {}", schema::op_text(finding.op_id)), trace));
   return evidence;
 }
 
-Section section_of(const Finding& finding, const Judgement& judgement, const NamedValue& trace) {
+Section section_of(const Finding& finding, const Judgement& judgement, const std::string& trace) {
   Section section{.id = finding.rule->id, .title = heading_of(finding, judgement)};
   section.intro.push_back(finding.sentence);
   for (const Finding& also : finding.also)
@@ -353,11 +352,10 @@ bool matters(const Finding& finding, const Judgement& judgement) {
 Document findings_document(const store::TraceReader& trace, const Judgement& judgement, bool all) {
   Document document{.trace = trace.path().string()};
   document.sections.push_back(data_section(judgement));
-  const NamedValue name = text_value("trace", shell_word(trace.path().native()));
   std::size_t hidden = 0;
   for (const Finding& finding : judgement.findings)
     if (all || matters(finding, judgement))
-      document.sections.push_back(section_of(finding, judgement, name));
+      document.sections.push_back(section_of(finding, judgement, trace.path().native()));
     else
       ++hidden;
   const Completeness completeness = completeness_of(trace);

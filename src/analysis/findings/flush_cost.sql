@@ -7,7 +7,7 @@
 -- limit: flushes = 50; fewer flushes are no finding
 -- limit: share = 0.3; of the device's busy time, the part that they must take
 -- rows: block_complete >= $flushes
--- sentence: {subject} worked {flush_share} of its busy time on {flushes} flushes of its cache: {took_ns}, {median_ns} each.
+-- sentence: {subject} worked {flush_share} of its busy time on {flushes} flushes of its cache: {took_ns}, half of them within {median_ns}.
 -- advice: Sync less often, or use a device with protection against power loss, which need not flush.
 WITH
   spans AS (

@@ -10,7 +10,7 @@
 -- limit: bytes = 32768; larger requests are limited by speed, not by latency
 -- limit: in_order = 0.5; more requests in order are not random
 -- rows: block_complete >= $requests
--- sentence: {subject} served {requests} random reads one after another, {median_ns} each: its latency is the limit, not its speed.
+-- sentence: {subject} served {requests} random reads one after another, half of them within {median_ns}: its latency is the limit, not its speed.
 -- advice: Ask for several reads at once: io_uring or threads with 8 to 32 in flight, effective_io_concurrency of a database.
 WITH
   spans AS (

@@ -5,6 +5,7 @@
 -- needs: calls, block
 -- limit: bytes = 16777216; less written to the disk is no finding
 -- limit: ratio = 2; growth by a smaller factor is no finding
+-- limit: share = 0.5; of the growth, the part that the largest cause must explain
 -- sentence: For {calls_bytes} written by calls, {subject} wrote {bytes}: {ratio}; {cause} is the largest part beside the data, {cause_bytes}.
 -- advice: Sync less often, write whole blocks, and change fewer files; `iotrail query TRACE "FROM device_causes"` has the parts.
 WITH
@@ -19,4 +20,4 @@ WITH
 SELECT d.device AS subject, c.bytes AS calls_bytes, d.bytes AS bytes, d.bytes / c.bytes AS ratio, d.cause AS cause, d.cause_bytes AS cause_bytes,
        CAST(0 AS BIGINT) AS could_save_ns, CAST(NULL AS UBIGINT) AS op_id
 FROM devices_written AS d CROSS JOIN calls AS c
-WHERE c.bytes > 0 AND d.bytes >= $bytes AND d.bytes >= $ratio * c.bytes AND d.cause IS NOT NULL
+WHERE c.bytes > 0 AND d.bytes >= $bytes AND d.bytes >= $ratio * c.bytes AND d.cause_bytes >= $share * (d.bytes - c.bytes)
