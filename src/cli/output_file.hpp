@@ -38,7 +38,8 @@ inline Result<void> check_new_file(const std::string& path) {
                 "a trace is in that directory, to which nothing is added", "Choose another place.");
   if (std::filesystem::symlink_status(path, ignored).type() !=
       std::filesystem::file_type::not_found)
-    return fail_errno(fmt::format("cannot write {}", path), EEXIST);
+    return fail_errno(fmt::format("cannot write {}", path), EEXIST,
+                      "Remove it, or name another file.");
   if (::access(parent.c_str(), W_OK | X_OK) != 0)
     return fail_errno(fmt::format("cannot write {}", path));
   return {};

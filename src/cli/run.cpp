@@ -15,6 +15,7 @@
 #include "cli/app.hpp"
 #include "cli/exit.hpp"
 #include "cli/messages.hpp"
+#include "store/format/trace_directory.hpp"
 #include "text/printable.hpp"
 #include "text/sink.hpp"
 
@@ -84,10 +85,15 @@ Error error_of_parsing(Verbs verbs, const CLI::App& app, const CLI::ParseError& 
   const std::vector<std::string> left = asked.remaining();
   const Verb* verb = find_verb(verbs, name);
   if (verb != nullptr && verb->takes_command && !left.empty() && !left.front().starts_with('-'))
-    return fail_usage(fmt::format("'{}' is no option of {}", left.front(), name), {},
-                      fmt::format("A command follows after `--`: iotrail {} -- {}", name,
-                                  command_from(arguments, left.front())))
-        .error();
+    return left.front().ends_with(store::kTraceSuffix)
+               ? fail_usage(fmt::format("'{}' is no option of {}", left.front(), name), {},
+                            fmt::format("-o names the trace: iotrail {} -o {}", name,
+                                        shell_word(left.front())))
+                     .error()
+               : fail_usage(fmt::format("'{}' is no option of {}", left.front(), name), {},
+                            fmt::format("A command follows after `--`: iotrail {} -- {}", name,
+                                        command_from(arguments, left.front())))
+                     .error();
   const std::string help = name.empty() ? "iotrail --help" : fmt::format("iotrail {} --help", name);
   std::string hint = name.empty() ? std::string() : near_option(asked);
   hint += fmt::format("{}See `{}`.", hint.empty() ? "" : " ", help);

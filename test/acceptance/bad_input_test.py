@@ -226,7 +226,7 @@ class BadInput(harness.AcceptanceTest):
         process = harness.run("setpriv", "--reuid=65534", "--clear-groups", "--bounding-set=-all", "--inh-caps=-all",
                               harness.IOTRAIL, "record", "-o", path, "--", "ls", "/")
         self.assertEqual(process.returncode, 0, process.stderr)
-        self.assertIn("the kernel source cannot be used", process.stderr)
+        self.assertIn("the kernel's layers cannot be recorded", process.stderr)
         self.assertIn("cap_bpf", process.stderr)
         recording = harness.Recording(path, process)
         self.assertEqual(recording.layers_recorded(), {"app"})

@@ -127,7 +127,7 @@ Result<void> KernelSource::open(const SourceOptions& options) {
   if (cpus <= 0)
     return fail_errno("counting processors", -cpus);
   if (cpus > IOT_CPU_LIMIT)
-    return fail("the kernel source cannot be used",
+    return fail("the kernel's layers cannot be recorded",
                 fmt::format("this machine may have {} processors", cpus),
                 fmt::format("iotrail is built for {}", IOT_CPU_LIMIT));
   cpu_count_ = static_cast<std::uint32_t>(cpus);

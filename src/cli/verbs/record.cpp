@@ -305,7 +305,7 @@ extern const Verb kVerbRecord = {
     .takes_command = true,
     .examples = "  iotrail record -- make -j8            # a command, on all default layers\n"
                 "  iotrail record -p 1234 --time 30s     # a running process, for 30 seconds\n"
-                "  iotrail record --layers syscall,block -o db -- ./db\n"
+                "  iotrail record --layers syscall,cache,block -o db -- ./db\n"
                 "  iotrail record --min-latency 10ms -- ./db\n",
 };
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "analysis/cache/miss_curve.hpp"
+#include "report/coverage.hpp"
 #include "report/warnings.hpp"
 
 namespace iotrail::output {
@@ -262,10 +263,12 @@ Result<Document> make_cache_report(analysis::Engine& engine, const CacheOptions&
   if (!counted)
     return std::unexpected(counted.error());
   if (counter.accesses() == 0)
-    return fail(
-        options.device.empty() ? "the trace has no read or write of a file at a known position"
-                               : "the trace has no read or write of such a device",
-        options.device.empty() ? "it needs layer syscall, vfs or app" : "it needs layer block");
+    return options.device.empty()
+               ? fail("the trace has no read or write of a file at a known position",
+                      "it needs layer syscall, vfs or app")
+               : fail(fmt::format("the trace has no read or write of device {}", options.device),
+                      layer_not_recorded(engine.trace(), "block"),
+                      "`iotrail report --by device` lists the devices of a trace.");
   const analysis::PageSample sample = sample_for(counter);
   const std::vector<std::uint64_t> sizes = sizes_of(options, counter.pages());
   CacheExperiment experiment({.sample = sample, .sizes = sizes, .policies = options.policies});

@@ -53,7 +53,7 @@ bool is_short_of_files(int code, std::uint64_t needed) {
 }
 
 Error too_few_files(std::uint64_t needed) {
-  return {"the kernel source cannot be used",
+  return {"the kernel's layers cannot be recorded",
           fmt::format("too many open files (EMFILE): `ulimit -n` allows {}, it takes up to {}",
                       files_allowed(), needed),
           fmt::format("raise the limit: ulimit -n {}", needed), EMFILE};
@@ -66,19 +66,19 @@ bool hooks_nothing(const bpf_program* program) {
 
 Error load_error(int code) {
   if (!kernel_types().are_known())
-    return {"the kernel source cannot be used",
+    return {"the kernel's layers cannot be recorded",
             "the kernel has no type information (/sys/kernel/btf/vmlinux)",
             "use a kernel built with CONFIG_DEBUG_INFO_BTF", code};
   if (code == EPERM)
-    return {"the kernel source cannot be used", "not permitted", std::string(kPermissionRemedy),
-            code};
+    return {"the kernel's layers cannot be recorded", "not permitted",
+            std::string(kPermissionRemedy), code};
   return {"loading the BPF programs", errno_text(code),
           "IOTRAIL_BPF_LOG=1 shows the kernel's reasons", code};
 }
 
 Error cannot_follow_tasks(const std::string& why) {
   if (const KernelFact reads = memory_reads(); !reads.is_met)
-    return {"the kernel source cannot be used", reads.detail, reads.remedy, EPERM};
+    return {"the kernel's layers cannot be recorded", reads.detail, reads.remedy, EPERM};
   return {"the kernel source cannot follow tasks", why,
           "IOTRAIL_BPF_LOG=1 shows the kernel's reasons"};
 }
@@ -162,7 +162,7 @@ Result<std::unique_ptr<BpfObject>> BpfObject::load(const Filter& filter,
       if (!kernel_types().are_known())
         return std::unexpected(load_error(ENOENT));
       if (!write_relocation_types(types, object->skeleton_->obj, kernel))
-        return fail_errno("the kernel source cannot be used: a file in memory");
+        return fail_errno("the kernel's layers cannot be recorded: a file in memory");
       refuse_unavailable(object->skeleton_->obj, kernel_types(), refusal_of_function_hooks(),
                          refusals);
     }
