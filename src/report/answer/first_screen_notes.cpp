@@ -8,6 +8,7 @@
 
 #include <fmt/ranges.h>
 
+#include "report/coverage.hpp"
 #include "report/small_result.hpp"
 
 namespace iotrail::output {
@@ -16,6 +17,8 @@ namespace {
 
 constexpr double kNoticed = 0.01;                 // of the run
 constexpr std::uint64_t kMappedBytes = 1U << 20U; // fewer hardly cost time
+
+constexpr std::uint64_t kPartKept = 20; // a twentieth of what was written is worth a word
 
 constexpr std::size_t kHungCalls = 2;
 constexpr std::size_t kRefusals = 2;
@@ -36,7 +39,9 @@ Sentence hung_call(const SmallResult& calls, std::size_t row) {
 }
 
 // Causes of writes that do not explain themselves, in plain words.
-std::string plain_cause(const std::string& cause) {
+std::string plain_cause(const store::TraceReader& trace, const std::string& cause) {
+  if (cause == "dirty_before" && !layer_not_recorded(trace, "cache").empty())
+    return "writer unknown (layer cache was not recorded)";
   constexpr std::pair<std::string_view, std::string_view> kWords[] = {
       {"write_back", "their data"},
       {"direct", "direct writes"},
@@ -53,6 +58,17 @@ std::string plain_cause(const std::string& cause) {
       {"unknown", "without a known cause"}};
   const auto* found = std::ranges::find(kWords, cause, [](const auto& row) { return row.first; });
   return found == std::end(kWords) ? cause : std::string(found->second);
+}
+
+// Written bytes that no device was given: unknown with losses, which count as none.
+Result<std::uint64_t> cached_bytes(analysis::Engine& engine, const Completeness& completeness) {
+  if (!completeness.is_whole())
+    return 0;
+  const auto rows =
+      SmallResult::query(engine, "SELECT coalesce(total(pending), 0) AS bytes FROM write_fates");
+  if (!rows)
+    return std::unexpected(rows.error());
+  return rows->size() == 0 ? 0 : rows->number(0, "bytes");
 }
 
 } // namespace
@@ -111,21 +127,26 @@ Result<Sentence> bytes_of(analysis::Engine& engine, const Completeness& complete
     disk += causes->number(row, "bytes");
     failed += causes->number(row, "failed");
   }
-  if (disk == 0 && failed == 0)
+  const auto kept = cached_bytes(engine, completeness);
+  if (!kept)
+    return std::unexpected(kept.error());
+  if (disk == 0 && failed == 0 && *kept == 0)
     return Sentence{};
   const std::uint64_t written = calls->size() == 0 ? 0 : calls->number(0, "bytes");
   Sentence text = sentence(
       fmt::format("Written: programs {0}{{written}}, disks {0}{{disk}}", at_least(completeness)),
       {bytes_value("written", written), bytes_value("disk", disk)});
-  if (written > 0 && completeness.is_whole())
+  if (written > 0 && disk > 0 && completeness.is_whole())
     text.add(" ({factor})", {{"factor", static_cast<double>(disk) / static_cast<double>(written),
                               Meaning::ratio}});
   for (std::size_t row = 0; row < std::min<std::size_t>(causes->size(), 4); ++row)
     text.add(row == 0 ? ": {cause} {bytes}" : ", {cause} {bytes}",
-             {text_value("cause", plain_cause(causes->text(row, "cause"))),
+             {text_value("cause", plain_cause(engine.trace(), causes->text(row, "cause"))),
               bytes_value("bytes", causes->number(row, "bytes"))});
   if (failed > 0)
     text.add("; {failed} failed", {bytes_value("failed", failed)});
+  if (*kept > 0 && *kept * kPartKept >= written)
+    text.add("; {kept} still in the cache when the recording ended", {bytes_value("kept", *kept)});
   return text;
 }
 

@@ -37,7 +37,8 @@ namespace iotrail::trail {
       "a thread of the kernel did it, for no operation in the trace: it initialised, gave back, "  \
       "or repaired")                                                                               \
   CAUSE(dirty_before, "dirty before",                                                              \
-        "no process in the trace wrote their page: dirty before, or by others")                    \
+        "no process in the trace is known to have written their page: dirty before, by "           \
+        "others, or layer cache was not recorded")                                                 \
   CAUSE(other_metadata, "others' metadata",                                                        \
         "metadata of the file system, for no process in the trace")                                \
   CAUSE(swap, "swap", "memory that was swapped")                                                   \

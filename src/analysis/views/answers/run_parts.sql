@@ -2,7 +2,8 @@
 --   step    the order of the parts
 --   part    'calls on files': at least one was in progress; 'waiting for own processes': none was, but a call on
 --           a pipe, socket, terminal or the like, while another recorded process worked outside of calls; 'waiting
---           for others': the same, while no recorded process worked; 'calls on pseudo files': none was but a call on a
+--           for others': the same, while no recorded process worked; of programs with threads or children, 'waiting
+--           for others, or computing': another thread or the parent may have worked meanwhile; 'calls on pseudo files': none was but a call on a
 --           file of pseudo_files, as /dev/zero; 'outside I/O': none of them
 --   ns      its time
 --   share   its share of the run; NULL: the run has no length
@@ -60,7 +61,9 @@ WITH
   ),
   names AS (
     SELECT unnest([1, 2, 3, 4, 5]) AS step,
-           unnest(['calls on files', 'waiting for own processes', 'waiting for others', 'calls on pseudo files', 'outside I/O']) AS part
+           unnest(['calls on files', 'waiting for own processes',
+                   CASE WHEN EXISTS (SELECT ts_ns FROM process_fork) THEN 'waiting for others, or computing' ELSE 'waiting for others' END,
+                   'calls on pseudo files', 'outside I/O']) AS part
   ),
   parts AS (
     SELECT n.step AS step, n.part AS part,

@@ -67,7 +67,7 @@ void note_faults(const SectionRows& rows, const store::TraceReader& trace, Sente
 void note_time(const SectionRows& rows, const store::TraceReader& trace, Section& section) {
   Sentence note = rest_of_groups(section, "operation");
   note.add(note.empty() ? "" : "; ");
-  note.add(fmt::format("of run: share of its {{run_ns}} in which at least one{} was going on;",
+  note.add(fmt::format("of run: share of the {{run_ns}} with at least one{} in progress;",
                        trace.manifest().sample_of == 0 ? "" : " of those in the sample"),
            {ns_value("run_ns", rows.number(0, "_run_ns"))});
   for (std::size_t row = 0; row < rows.size(); ++row)

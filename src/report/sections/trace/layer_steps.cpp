@@ -12,7 +12,7 @@ constexpr ColumnDefinition kStepColumns[] = {
     {.title = "of", .name = "above", .suppress_repeats = true},
     {.title = "operation", .name = "_class"},
     {.title = "count", .name = "operations", .meaning = Meaning::count, .zero_is_dash = true},
-    {.title = "went on", .name = "went_on", .meaning = Meaning::count, .zero_is_dash = true},
+    {.title = "passed on", .name = "went_on", .meaning = Meaning::count, .zero_is_dash = true},
     {.title = "to", .name = "below"},
     {.title = "as", .name = "operations_below", .meaning = Meaning::count},
 };
