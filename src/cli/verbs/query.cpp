@@ -13,7 +13,7 @@
 #include "cli/options/format_option.hpp"
 #include "cli/options/limit_options.hpp"
 #include "cli/output_file.hpp"
-#include "cli/sql_statements.hpp"
+#include "cli/sessions/sql_statements.hpp"
 #include "cli/verb.hpp"
 #include "export/output.hpp"
 #include "reference/sql_reference.hpp"

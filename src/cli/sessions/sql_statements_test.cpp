@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/sql_statements.hpp"
+#include "cli/sessions/sql_statements.hpp"
 
 #include <memory>
 #include <string>
