@@ -57,7 +57,7 @@ SELECT amount, of_all, disks FROM unseen_io WHERE kind = 'journal commits')"}};
 // did not follow. unseen_io has what is certain.
 constexpr Check kAbsent = {
     "{device} {direction}: {absent} of {counted} {unit} that the disk counted are not in the "
-    "trace: others caused them, or iotrail did not follow them, which cannot be judged",
+    "trace",
     R"(
 SELECT device_name AS device, direction, absent, counted, unit
 FROM disk_balance
