@@ -28,7 +28,9 @@ Result<std::uint64_t> parse(std::string_view option, const std::string& text, bo
   if (is_moment && error == std::errc{} && number == 0 && unit.empty())
     return 0; // the begin has no unit
   if (error != std::errc{} || found == std::end(kUnits))
-    return fail_usage(fmt::format("{} {}: this is no time", option, text),
+    return fail_usage(fmt::format("{} {}: {}", option, text,
+                                  error == std::errc{} && unit.empty() ? "the unit is missing"
+                                                                       : "this is no time"),
                       "a time is a number and a unit: 100us, 500ms, 10s, 2m, 1h");
   const double ns = number * found->ns;
   const bool is_too_small = is_moment ? !(ns >= 0) : !(ns >= 1);
@@ -84,7 +86,7 @@ Result<std::uint64_t> parse_count(std::string_view option, const std::string& te
   std::string_view rest = text;
   const std::uint64_t number = take_number(rest);
   if (number == 0 || !rest.empty())
-    return fail_usage(fmt::format("{} {}: this is no number of them", option, text),
+    return fail_usage(fmt::format("{} {}: this is no count", option, text),
                       "it takes a whole number above 0, as 20");
   return number;
 }

@@ -18,7 +18,7 @@ namespace iotrail::cli {
 namespace {
 
 struct ExplainRequest {
-  std::string trace;
+  std::string trace = "latest";
   std::string slowest;
   std::string op;
   std::string at;
@@ -127,7 +127,7 @@ Result<int> explain(const Console& console, const ExplainRequest& request) {
 
 Action declare_explain(CLI::App& app, const Trailing&) {
   auto request = std::make_shared<ExplainRequest>();
-  app.add_option("trace", request->trace, kTraceHelp)->type_name("TRACE")->required();
+  app.add_option("trace", request->trace, kTraceHelp)->type_name("TRACE")->default_str("latest");
   auto* slowest =
       app.add_option("--slowest", request->slowest,
                      "Number of operations, up to 1000, the slowest first; default: 3. Operations "

@@ -34,10 +34,10 @@ Result<int> info(const Console& console, const std::string& name, DocumentFormat
 }
 
 Action declare_info(CLI::App& app, const Trailing&) {
-  auto name = std::make_shared<std::string>();
+  auto name = std::make_shared<std::string>("latest");
   auto json = std::make_shared<bool>(false);
   auto wide = std::make_shared<bool>(false);
-  app.add_option("trace", *name, kTraceHelp)->type_name("TRACE")->required();
+  app.add_option("trace", *name, kTraceHelp)->type_name("TRACE")->default_str("latest");
   app.add_flag("--json", *json, "All facts as one JSON object, unrounded");
   app.add_flag("--wide", *wide,
                "Also each event and what served it, in whole lines, however wide the terminal is");

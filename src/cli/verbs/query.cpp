@@ -178,7 +178,10 @@ Result<int> query(const Console& console, const QueryRequest& request) {
   const bool asks_what = request.tables || !request.describe.empty();
   if (request.sql.empty() && !asks_what)
     return fail_usage("query: no SQL given", {},
-                      "`iotrail query TRACE --tables` lists what can be asked.");
+                      request.trace.contains(' ')
+                          ? fmt::format("The trace comes first: iotrail query latest {}",
+                                        shell_word(request.trace))
+                          : "`iotrail query TRACE --tables` lists what can be asked.");
   if (request.sql == kStandardInput && !request.path.empty())
     return fail_usage("query: several statements have no one file for their answers", {},
                       "Give one statement, or redirect the output.");

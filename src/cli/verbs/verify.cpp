@@ -26,9 +26,9 @@ Result<int> verify(const Console& console, const std::string& trace, bool json) 
 }
 
 Action declare_verify(CLI::App& app, const Trailing&) {
-  auto trace = std::make_shared<std::string>();
+  auto trace = std::make_shared<std::string>("latest");
   auto json = std::make_shared<bool>(false);
-  app.add_option("trace", *trace, kTraceHelp)->type_name("TRACE")->required();
+  app.add_option("trace", *trace, kTraceHelp)->type_name("TRACE")->default_str("latest");
   app.add_flag("--json", *json, "The tables and the verdict as one JSON object");
   app.footer(
       "Exit status: 0, everything adds up, with what was lost and counted; 1, something does not, "
