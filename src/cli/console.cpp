@@ -15,6 +15,10 @@ std::size_t Stream::width() const {
   return fixed_width != 0 ? fixed_width : output::terminal_width(::fileno(file));
 }
 
+std::size_t Stream::height() const {
+  return output::terminal_height(::fileno(file));
+}
+
 std::size_t Stream::terminal_width() const {
   return is_terminal() ? width() : output::kAnyWidth;
 }

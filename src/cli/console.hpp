@@ -17,6 +17,8 @@ struct Stream {
   std::size_t width() const;
   // Width for text with lines that stay whole in a file or a pipe: the terminal's, else any.
   std::size_t terminal_width() const;
+  // Lines of the terminal; any in a file or a pipe.
+  std::size_t height() const;
 };
 
 struct Console {

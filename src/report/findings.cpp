@@ -242,8 +242,9 @@ void add_row(const Finding& finding, const Judgement& judgement, Section& data) 
     add_row(also, judgement, data);
 }
 
-// For programs: each finding as a row.
-Section data_section(const Judgement& judgement) {
+} // namespace
+
+Section findings_section(const Judgement& judgement) {
   Section data{.id = "findings"};
   data.columns = {{.name = "id"},
                   {.name = "severity"},
@@ -259,6 +260,8 @@ Section data_section(const Judgement& judgement) {
   data.all_rows = data.rows.size();
   return data;
 }
+
+namespace {
 
 Section not_judged_section(const Judgement& judgement, bool is_shown) {
   Section section{.id = "not_judged"};
@@ -351,7 +354,7 @@ bool matters(const Finding& finding, const Judgement& judgement) {
 
 Document findings_document(const store::TraceReader& trace, const Judgement& judgement, bool all) {
   Document document{.trace = trace.path().string()};
-  document.sections.push_back(data_section(judgement));
+  document.sections.push_back(findings_section(judgement));
   std::size_t hidden = 0;
   for (const Finding& finding : judgement.findings)
     if (all || matters(finding, judgement))

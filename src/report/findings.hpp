@@ -46,6 +46,9 @@ Result<Judgement> judge(analysis::Engine& engine, const std::vector<std::string>
 // False for what is true and hardly worth a change: less than 1 % of the run could be saved.
 bool matters(const Finding& finding, const Judgement& judgement);
 
+// For programs: each finding as a row.
+Section findings_section(const Judgement& judgement);
+
 // The document of `iotrail findings`. `all`: also those that hardly matter, and the rules that were
 // not judged, one by one.
 Document findings_document(const store::TraceReader& trace, const Judgement& judgement, bool all);

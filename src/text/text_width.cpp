@@ -57,6 +57,12 @@ std::size_t terminal_width(int fd) {
                                                                              : kPlainWidth;
 }
 
+std::size_t terminal_height(int fd) {
+  winsize size{};
+  return ::isatty(fd) == 1 && ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row
+                                                                                     : kAnyHeight;
+}
+
 std::size_t display_width(std::string_view text) {
   return static_cast<std::size_t>(std::ranges::count_if(text, begins_character));
 }

@@ -19,6 +19,10 @@ inline constexpr std::size_t kAnyWidth = std::numeric_limits<std::size_t>::max()
 // none.
 std::size_t terminal_width(int fd);
 
+// Lines of the terminal `fd`; kAnyHeight if it is none, or does not say.
+inline constexpr std::size_t kAnyHeight = std::numeric_limits<std::size_t>::max();
+std::size_t terminal_height(int fd);
+
 // Width on a terminal, approximated by UTF-8 code points.
 std::size_t display_width(std::string_view text);
 

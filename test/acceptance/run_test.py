@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`iotrail -- COMMAND` records a command, reports on it and writes a page."""
+import contextlib
 import os
+import pty
+import subprocess
+import termios
 
 import harness
 
@@ -39,6 +43,29 @@ class Run(harness.AcceptanceTest):
             self.assertIn(says, process.stderr)
         self.assertFalse((self.folder / "ran").exists())
         self.assertEqual((self.folder / "p.html").read_text(), "kept")
+
+    def lines_on_a_terminal(self, trace, rows):
+        ours, theirs = pty.openpty()
+        termios.tcsetwinsize(theirs, (rows, 80))
+        reader = subprocess.Popen([harness.IOTRAIL, "report", trace], stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.DEVNULL)
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):  # as a terminal says that its other side is closed
+            while more := os.read(ours, 1 << 16):
+                shown += more
+        os.close(ours)
+        self.assertEqual(reader.wait(timeout=harness.PATIENCE_S), 0)
+        return shown.decode().splitlines()
+
+    def test_the_first_screen_fits_a_terminal(self):
+        script = "for i in 1 2 3; do dd if=/dev/zero of=f$i bs=4096 count=50 conv=fsync; cat f$i; mv f$i g$i; rm g$i; done >/dev/null 2>&1"
+        trace = self.record("sh", "-c", script, cwd=self.folder).path
+        tall, short = self.lines_on_a_terminal(trace, 100), self.lines_on_a_terminal(trace, 24)
+        self.assertGreater(len(tall), 23)
+        self.assertLess(len(short), len(tall))
+        self.assertLessEqual(len(short), 23, short)
+        self.assertEqual(short[:4], tall[:4], "the verdict stays")
+        self.assertEqual(tall, harness.run(harness.IOTRAIL, "report", trace).stdout.splitlines())
 
     def test_mistakes_are_those_of_record(self):
         missing = self.run_it("--", "no-such-command")

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -10,13 +11,17 @@
 #include "cli/progress_bar.hpp"
 #include "cli/verb.hpp"
 #include "cli/verbs/write_page.hpp"
+#include "render/text/text.hpp"
 #include "report/answer/first_screen.hpp"
+#include "report/answer/fitted.hpp"
 #include "report/coverage.hpp"
 #include "report/findings.hpp"
 #include "report/report.hpp"
 #include "report/snapshot_report.hpp"
 #include "report/stat.hpp"
 #include "store/reader/repository.hpp"
+#include "text/sink.hpp"
+#include "text/text_width.hpp"
 
 namespace iotrail::cli {
 namespace {
@@ -36,8 +41,8 @@ struct ReportRequest {
   bool is_first_screen() const {
     return !full && !json && !wide && by.empty() && sort.empty() && top.empty();
   }
-  // The page has an answer too.
-  bool has_answer() const { return !html.empty() || is_first_screen(); }
+  // The page and JSON of all tables have an answer too.
+  bool has_answer() const { return !html.empty() || is_first_screen() || (json && by.empty()); }
 };
 
 // A page has all tables, and columns for any width.
@@ -91,6 +96,21 @@ Result<int> report_snapshots(const Console& console, analysis::Engine& engine,
       output::make_snapshot_report(engine, {.rows = top, .all_rows = request.json && top == 0}));
 }
 
+// One screen, with a line for the shell's prompt.
+output::Document on_one_screen(const Stream& out, output::Document answer) {
+  const std::size_t height = out.height();
+  if (height == output::kAnyHeight)
+    return answer;
+  return output::fitted(std::move(answer), height - 1, [&](const output::Document& document) {
+    std::string text;
+    output::Sink sink(text);
+    output::render_text(document, sink, out.width());
+    if (!sink.finish()) // of a string: it always succeeds
+      return std::size_t{0};
+    return static_cast<std::size_t>(std::ranges::count(text, '\n'));
+  });
+}
+
 Result<int> print_answer(const Console& console, analysis::Engine& engine,
                          const ReportRequest& request) {
   const auto answer = with_progress_bar(
@@ -101,7 +121,21 @@ Result<int> print_answer(const Console& console, analysis::Engine& engine,
           return std::unexpected(judgement.error());
         return output::make_first_screen(engine, selection_text(request.only), *judgement);
       });
-  return print(console, request, answer);
+  if (!answer)
+    return std::unexpected(answer.error());
+  return print(console, request, on_one_screen(console.out, *answer));
+}
+
+Result<output::Document> whole_report(analysis::Engine& engine, const ReportRequest& request,
+                                      const output::ReportOptions& options) {
+  auto document = output::make_report(engine, options);
+  if (!document || !request.has_answer())
+    return document;
+  const auto judgement = output::judge(engine);
+  if (!judgement)
+    return std::unexpected(judgement.error());
+  const Result<void> added = output::add_answer(engine, options.selection, *judgement, *document);
+  return added ? std::move(document) : std::unexpected(added.error());
 }
 
 Result<int> report(const Console& console, const ReportRequest& request) {
@@ -142,9 +176,11 @@ Result<int> report(const Console& console, const ReportRequest& request) {
                                     .rows = {.rows = *top, .sort = request.sort},
                                     .selection = selection_text(request.only),
                                     .for_programs = request.json};
-  return print(console, request,
-               with_progress_bar(console.err, (*engine)->progress(), output::report_steps(whole),
-                                 [&] { return output::make_report(**engine, whole); }));
+  const std::uint64_t steps =
+      output::report_steps(whole) + (request.has_answer() ? output::first_screen_steps() : 0);
+  return print(console, request, with_progress_bar(console.err, (*engine)->progress(), steps, [&] {
+                 return whole_report(**engine, request, whole);
+               }));
 }
 
 Action declare_report(CLI::App& app, const Trailing&) {

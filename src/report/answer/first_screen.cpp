@@ -10,6 +10,7 @@
 #include "base/capped_sum.hpp"
 #include "report/answer/devices_verdict.hpp"
 #include "report/answer/first_screen_notes.hpp"
+#include "report/answer/time_parts.hpp"
 #include "report/coverage.hpp"
 #include "report/sections.hpp"
 #include "report/small_result.hpp"
@@ -30,15 +31,7 @@ constexpr std::size_t kFindings = 2;
 constexpr std::size_t kCommandWidth = 40;
 constexpr std::string_view kRefusalsRule = "refused_calls"; // said above, in refusals_of()
 
-const Section* section_with(const std::vector<Section>& sections, std::string_view id) {
-  const auto found = std::ranges::find(sections, id, &Section::id);
-  return found == sections.end() || found->rows.empty() ? nullptr : &*found;
-}
-
 constexpr std::string_view kProcessor = "a processor";
-constexpr std::string_view kKernel = "the kernel";
-constexpr std::string_view kNotSplit = "not split";
-constexpr std::string_view kServer = "a server";
 
 // What takes most of the time of the calls.
 struct Reason {
@@ -63,19 +56,6 @@ bool has_server_time(const std::vector<Section>& sections) {
     if (rows.text(row, "kind") == kServer)
       return true;
   return false;
-}
-
-// `server`: its name, where the time is of one.
-std::string activity_of(const std::string& kind, const std::string& server) {
-  if (kind == kServer)
-    return "waiting for " + server;
-  if (kind == "outside the kernel")
-    return kind;
-  if (kind == "unknown")
-    return "in unknown parts";
-  if (kind == kNotSplit)
-    return "not split into work and waits";
-  return (kind == kKernel ? "work of " : "waiting for ") + kind;
 }
 
 // "; fdatasync took most, 67.8 % of the run, most on shop.db-journal"
@@ -182,73 +162,6 @@ Sentence verdict_of(const std::vector<Section>& sections, bool is_part,
                  text_value("reason", activity_of(reason.kind, server))});
   add_main_call(sections, verdict);
   return verdict;
-}
-
-// "The run: calls on files 26.1 s (98.3 %), outside I/O 455 ms (1.7 %)", without parts of no time.
-Sentence listed(const Section& section, std::string_view head,
-                const std::function<std::string(const SectionRows&, std::size_t)>& name) {
-  const SectionRows rows(section);
-  Sentence text = sentence(head);
-  bool is_first = true;
-  for (std::size_t row = 0; row < rows.size(); ++row) {
-    if (rows.number(row, "ns") == 0)
-      continue;
-    text.add(is_first ? " {name} {time} ({share})" : ", {name} {time} ({share})",
-             {text_value("name", name(rows, row)), ns_value("time", rows.number(row, "ns")),
-              share_value("share", rows.real(row, "share"))});
-    is_first = false;
-  }
-  return is_first ? Sentence{} : text;
-}
-
-std::uint64_t sum_of_ns(const Section& section) {
-  const SectionRows rows(section);
-  std::uint64_t sum = 0;
-  for (std::size_t row = 0; row < rows.size(); ++row)
-    sum = capped_sum(sum, rows.number(row, "ns"));
-  return sum;
-}
-
-// Calls at the same time take more time together than the run has.
-std::string_view calls_head(const Section* run, const Section& time) {
-  constexpr double kAtOnce = 1.01;
-  const std::uint64_t busy_ns = run == nullptr ? 0 : SectionRows(*run).number(0, "ns");
-  return busy_ns > 0 &&
-                 static_cast<double>(sum_of_ns(time)) > kAtOnce * static_cast<double>(busy_ns)
-             ? "Calls on files, those at once added up:"
-             : "Calls on files:";
-}
-
-// "not split into work and waits (not recorded: layers block, sched)"
-std::string activity_in(const store::TraceReader& trace, const std::string& kind,
-                        const std::string& server) {
-  if (kind != kNotSplit)
-    return activity_of(kind, server);
-  std::vector<std::string_view> missing;
-  for (const auto layer : {IOT_LAYER_block, IOT_LAYER_sched})
-    if (!layer_not_recorded(trace, schema::layer_name(layer)).empty())
-      missing.push_back(schema::layer_name(layer));
-  return missing.empty() ? activity_of(kind, server)
-                         : fmt::format("{} (not recorded: layer{} {})", activity_of(kind, server),
-                                       missing.size() == 1 ? "" : "s", fmt::join(missing, ", "));
-}
-
-std::vector<Sentence> parts_of(const store::TraceReader& trace,
-                               const std::vector<Section>& sections, bool is_part,
-                               const std::string& server) {
-  std::vector<Sentence> parts;
-  if (!has_layers_of_calls(trace))
-    return parts;
-  if (const Section* run = section_with(sections, "run_parts"); run != nullptr && !is_part)
-    parts.push_back(listed(*run, "The run:", [](const SectionRows& rows, std::size_t row) {
-      return rows.text(row, "part");
-    }));
-  if (const Section* time = section_with(sections, "file_time"))
-    parts.push_back(listed(*time, calls_head(section_with(sections, "run_parts"), *time),
-                           [&](const SectionRows& rows, std::size_t row) {
-                             return activity_in(trace, rows.text(row, "kind"), server);
-                           }));
-  return parts;
 }
 
 Section notes_section(const Judgement& judgement, Sentence bytes) {
@@ -386,6 +299,21 @@ Result<Document> make_first_screen(analysis::Engine& engine, std::string_view se
   document.warnings = warning_sentences(trace);
   document.sections.push_back(next_section(trace));
   return document;
+}
+
+Result<void> add_answer(analysis::Engine& engine, std::string_view selection,
+                        const Judgement& judgement, Document& report) {
+  auto answer = make_first_screen(engine, selection, judgement);
+  if (!answer)
+    return std::unexpected(answer.error());
+  std::vector<Section> added;
+  for (Section& section : answer->sections)
+    if (section.id == "verdict" || section.id == "noticed")
+      added.push_back(std::move(section));
+  added.push_back(findings_section(judgement));
+  report.sections.insert(report.sections.begin(), std::move_iterator(added.begin()),
+                         std::move_iterator(added.end()));
+  return {};
 }
 
 } // namespace iotrail::output

@@ -21,4 +21,8 @@ std::uint64_t first_screen_steps();
 Result<Document> make_first_screen(analysis::Engine& engine, std::string_view selection,
                                    const Judgement& judgement);
 
+// Puts the verdict, what was noticed and the findings before the sections of a report for programs.
+Result<void> add_answer(analysis::Engine& engine, std::string_view selection,
+                        const Judgement& judgement, Document& report);
+
 } // namespace iotrail::output

@@ -46,15 +46,18 @@ constexpr ColumnDefinition kProgramColumns[] = {
      .drop_priority = 1},
 };
 
-// Sums over all programs, to say what the rows leave out.
+// Sums over all programs, to say what the rows leave out. A program counts by its part of the time or of what the disks
+// did, whichever is larger: one that moved most of the bytes may have waited for none.
 constexpr std::string_view kProgramSql = R"(
 WITH
   programs AS MATERIALIZED (FROM program_io),
   sums AS (
-    SELECT total(read) AS _all_read, total(written) AS _all_written, total(dev_read) AS _all_dev_read, total(dev_write) AS _all_dev_write
+    SELECT total(busy_ns) AS _all_busy_ns, total(read) AS _all_read, total(written) AS _all_written, total(dev_read) AS _all_dev_read, total(dev_write) AS _all_dev_write
     FROM programs
   )
-SELECT p.*, s.* FROM programs AS p CROSS JOIN sums AS s)";
+SELECT p.*, s.*, greatest(p.busy_ns / nullif(s._all_busy_ns, 0),
+                          (coalesce(p.dev_read, 0) + coalesce(p.dev_write, 0)) / nullif(s._all_dev_read + s._all_dev_write, 0)) AS _part
+FROM programs AS p CROSS JOIN sums AS s)";
 
 struct RestOf {
   std::string_view column;
@@ -93,7 +96,7 @@ SectionDefinition program_io_section() {
           .ranks = {.first_screen = 40, .report_data = 4},
           .view = "program_io",
           .sql = kProgramSql,
-          .order = "busy_ns DESC, calls DESC, program",
+          .order = "_part DESC, busy_ns DESC, calls DESC, program",
           .rows = 2,
           .columns = kProgramColumns,
           .add_notes = note_others};
