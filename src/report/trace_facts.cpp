@@ -155,9 +155,8 @@ std::vector<std::string> layers_refused_by_machine(const store::Manifest& manife
 
 std::string tags_text(const store::Manifest& manifest) {
   std::string tags;
-  for (const auto& [name, value] : manifest.tags)
-    if (!name.starts_with(store::kRecorderTags)) // views show these: fuse_daemons, dirty_limits
-      tags += fmt::format("{}{}={}", tags.empty() ? "" : " ", name, value);
+  for (const auto& [name, value] : store::user_tags(manifest.tags))
+    tags += fmt::format("{}{}={}", tags.empty() ? "" : " ", name, value);
   return tags;
 }
 

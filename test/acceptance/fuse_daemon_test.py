@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A program waits for a FUSE daemon, `iotrail mount`: the trace says which process that is, and how long it
 took. The oracle is a daemon that the test stops and continues."""
+import json
 import os
 import pathlib
 import signal
@@ -68,6 +69,8 @@ class FuseDaemon(harness.FuseTest):
         def said(*words):
             return " ".join(harness.run(harness.IOTRAIL, *words).stdout.split())
         self.assertIn(f"waiting for the FUSE daemon {name}", said("report", self.path))
+        listed = harness.run(harness.IOTRAIL, "list", "--json", env=os.environ | {"IOTRAIL_REPOSITORY": str(self.folder)})
+        self.assertEqual([trace["tags"] for trace in json.loads(listed.stdout)["traces"]], [{}, {}], "what the recorder noted is no tag of a user")
         self.assertIn(name, said("report", self.path, "--full"))
         self.assertIn(f"(FUSE daemon {name})", said("explain", self.path, "--slowest", 1))
 

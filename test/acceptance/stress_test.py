@@ -23,7 +23,7 @@ CLOSED_MOST = 200  # calls with a descriptor that is closed meanwhile
 # known.
 IN_FLIGHT = {"bios", "requests", "asyncs", "journal_handles", "taken_places", "flush_bios", "flushes", "write_backs",
              "read_aheads"}
-UNCHANGED_MOST = 20  # looks in turn, a second apart: what stays so long has no reported end
+UNCHANGED_MOST = 6  # looks in turn, a second apart: what stays so long has no reported end
 SETS = {"bio_sets", "request_sets"}
 WAITERS = "sync_waiters"
 

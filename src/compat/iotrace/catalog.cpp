@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "compat/iotrace/answers/mount_points.hpp"
+#include "store/format/recorder_tags.hpp"
 
 namespace iotrail::compat::iotrace {
 namespace {
@@ -63,7 +64,7 @@ std::string text_of(std::uint64_t number) {
 // A trace may hold any bytes, also in tags.
 Json tags_json(const std::map<std::string, std::string>& tags) {
   Json json = Json::object();
-  for (const auto& [name, value] : tags)
+  for (const auto& [name, value] : store::user_tags(tags))
     if (!name.starts_with(kOwnTags))
       json[name] = value;
   return json;

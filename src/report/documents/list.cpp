@@ -6,6 +6,7 @@
 
 #include "report/section.hpp"
 #include "report/trace_facts.hpp"
+#include "store/format/recorder_tags.hpp"
 
 namespace iotrail::output {
 
@@ -58,6 +59,7 @@ std::vector<Value> row_of(const ListedTrace& trace) {
   const auto counted = [&](std::uint64_t number) {
     return manifest.is_counted() ? Value(number) : Value();
   };
+  const auto tags = store::user_tags(manifest.tags);
   return {name,
           path.native(),
           state_of(trace),
@@ -69,8 +71,8 @@ std::vector<Value> row_of(const ListedTrace& trace) {
           bytes,
           fmt::format("{}", fmt::join(manifest.command, " ")),
           json_of(manifest.command),
-          manifest.tags.empty() ? Value() : Value(tags_text(manifest)),
-          json_of(manifest.tags),
+          tags.empty() ? Value() : Value(tags_text(manifest)),
+          json_of(tags),
           {}};
 }
 
