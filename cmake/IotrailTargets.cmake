@@ -140,10 +140,10 @@ set(properties ${ARGN})\ninclude(${CMAKE_SOURCE_DIR}/cmake/suites.cmake)\n")
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${script})
 endfunction()
 
-# iotrail_unit_test(NAME [SOURCES a_test.cpp ...] LIBRARIES x ...): GoogleTest, all cases in one process. Without SOURCES: all
-# *_test.cpp of this folder and of those below. Label: unit/NAME. Target `unit_tests` builds all of them.
+# iotrail_unit_test(NAME [SUITES] [SOURCES a_test.cpp ...] LIBRARIES x ...): GoogleTest, all cases in one process; with SUITES,
+# which is for long ones, each suite in one. Without SOURCES: all *_test.cpp of this folder and of those below. Label: unit/NAME. Target `unit_tests` builds all of them.
 function(iotrail_unit_test name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "SUITES" "" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT IOTRAIL_TESTS)
     return()
   endif()
@@ -153,8 +153,12 @@ function(iotrail_unit_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE iotrail_options ${ARG_LIBRARIES} GTest::gtest GTest::gtest_main fmt::fmt)
   iotrail_precompile(${name})
-  add_test(NAME ${name} COMMAND ${name})
-  set_tests_properties(${name} PROPERTIES LABELS unit/${name})
+  if(ARG_SUITES)
+    iotrail_suites(${name} LABELS unit/${name})
+  else()
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES LABELS unit/${name})
+  endif()
   if(NOT TARGET unit_tests)
     add_custom_target(unit_tests)
   endif()
