@@ -10,6 +10,12 @@ constexpr std::size_t kMostBytes = 1U << 20U; // of a statement
 
 enum class Inside { code, text, name, line_comment, block_comment };
 
+// Neither code nor the begin of it: no statement begins with a sign of comments.
+bool is_blank_at(Inside inside, char now) {
+  return inside == Inside::line_comment || inside == Inside::block_comment || now == '-' ||
+         now == '/' || now == '*' || std::isspace(static_cast<unsigned char>(now)) != 0;
+}
+
 // Where the text is after the character `now`.
 Inside after(Inside inside, char before, char now) {
   switch (inside) {
@@ -50,8 +56,8 @@ Result<std::optional<std::string>> SqlStatements::next() {
     if (statement.size() == kMostBytes)
       return fail("cannot read the statements", "one is longer than 1 MiB",
                   "A semicolon ends a statement.");
+    is_blank = is_blank && is_blank_at(inside, now);
     inside = after(inside, statement.empty() ? '\0' : statement.back(), now);
-    is_blank = is_blank && std::isspace(static_cast<unsigned char>(read)) != 0;
     statement.push_back(now);
   }
   if (std::ferror(file_) != 0)

@@ -37,6 +37,11 @@ TEST(sql_statements, keep_semicolons_of_quotes_and_comments) {
   EXPECT_EQ(statements("SELECT /* ; */ 1;"), (Texts{"SELECT /* ; */ 1"}));
 }
 
+TEST(sql_statements, are_more_than_comments) {
+  EXPECT_EQ(statements("-- first\nSELECT 1; -- the end\n"), (Texts{"-- first\nSELECT 1"}));
+  EXPECT_EQ(statements("/* a; b */ ; SELECT 1; /* c */"), (Texts{" SELECT 1"}));
+}
+
 TEST(sql_statements, are_bounded) {
   std::string endless(3U << 20U, 'x');
   const std::unique_ptr<std::FILE, FileCloser> file(
