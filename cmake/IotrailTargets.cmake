@@ -141,7 +141,8 @@ set(properties ${ARGN})\ninclude(${CMAKE_SOURCE_DIR}/cmake/suites.cmake)\n")
 endfunction()
 
 # iotrail_unit_test(NAME [SUITES] [SOURCES a_test.cpp ...] LIBRARIES x ...): GoogleTest, all cases in one process; with SUITES,
-# which is for long ones, each suite in one. Without SOURCES: all *_test.cpp of this folder and of those below. Label: unit/NAME. Target `unit_tests` builds all of them.
+# which is for long ones, each suite in one. Without SOURCES: all *_test.cpp of this folder and of those below. Label: unit/NAME.
+# Target `unit_tests` builds all of them.
 function(iotrail_unit_test name)
   cmake_parse_arguments(ARG "SUITES" "" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT IOTRAIL_TESTS)

@@ -2,12 +2,11 @@
 #include "report/answer/first_screen.hpp"
 
 #include <algorithm>
-#include <functional>
+#include <iterator>
 #include <utility>
 
 #include <fmt/ranges.h>
 
-#include "base/capped_sum.hpp"
 #include "report/answer/devices_verdict.hpp"
 #include "report/answer/first_screen_notes.hpp"
 #include "report/answer/time_parts.hpp"
@@ -16,7 +15,6 @@
 #include "report/small_result.hpp"
 #include "report/trace_facts.hpp"
 #include "report/warnings.hpp"
-#include "schema.hpp"
 #include "text/text_width.hpp"
 
 namespace iotrail::output {

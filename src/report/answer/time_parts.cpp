@@ -13,6 +13,13 @@
 
 namespace iotrail::output {
 
+namespace {
+
+constexpr std::string_view kNotSplit = "not split"; // a kind of the view file_time, too
+constexpr double kCrumb = 0.005;                    // a part that hardly matters
+
+} // namespace
+
 const Section* section_with(const std::vector<Section>& sections, std::string_view id) {
   const auto found = std::ranges::find(sections, id, &Section::id);
   return found == sections.end() || found->rows.empty() ? nullptr : &*found;
@@ -31,8 +38,6 @@ std::string activity_of(const std::string& kind, const std::string& server) {
 }
 
 namespace {
-
-constexpr double kCrumb = 0.005; // a part that hardly matters
 
 struct Part {
   std::string name;

@@ -14,7 +14,6 @@ namespace iotrail::output {
 
 // Kinds of the view file_time.
 inline constexpr std::string_view kKernel = "the kernel";
-inline constexpr std::string_view kNotSplit = "not split";
 inline constexpr std::string_view kServer = "a server";
 
 // nullptr: there is none, or it has no row.
