@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "base/capped_sum.hpp"
+#include "report/answer/devices_verdict.hpp"
 #include "report/coverage.hpp"
 #include "report/section.hpp"
 #include "schema.hpp"
