@@ -27,20 +27,43 @@ if(IOTRAIL_PRECOMPILE)
     "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
 
-# iotrail_precompiled_headers(NAME HEADER h LIBRARIES x ...): a target that only holds the precompiled header h.
+# Optimisation takes half of a unit's compilation. On, tests and what iotrail_seldom_run() marks do without: it serves ./check.
+option(IOTRAIL_SELDOM_UNOPTIMIZED "Do not optimise tests and code that runs seldom" OFF)
+
+# iotrail_seldom_run(): this folder's code and that below handles hundreds of things, not millions. The release optimises it
+# less, which saves a sixth of its compilation.
+macro(iotrail_seldom_run)
+  add_compile_options("$<$<CONFIG:Release>:-O1>")
+  if(IOTRAIL_SELDOM_UNOPTIMIZED AND NOT iotrail_unoptimized)
+    set(iotrail_unoptimized ON)
+    add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-O0>")
+  endif()
+endmacro()
+
+# iotrail_precompiled_headers(NAME HEADER h LIBRARIES x ... [OPTIONS o ...]): a target that only holds the precompiled header h.
+# Who uses it must be compiled with the same options.
 function(iotrail_precompiled_headers name)
-  cmake_parse_arguments(ARG "" "HEADER" "LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "HEADER" "LIBRARIES;OPTIONS" ${ARGN})
   if(IOTRAIL_PRECOMPILE)
     add_library(${name} STATIC ${CMAKE_SOURCE_DIR}/cmake/precompiled/headers.cpp)
     target_link_libraries(${name} PRIVATE iotrail_options ${ARG_LIBRARIES})
+    target_compile_options(${name} PRIVATE ${ARG_OPTIONS})
     target_precompile_headers(${name} PRIVATE ${CMAKE_SOURCE_DIR}/cmake/precompiled/${ARG_HEADER})
   endif()
 endfunction()
-iotrail_precompiled_headers(iotrail_precompiled HEADER headers.hpp
-  LIBRARIES iotrail_base iotrail_schema_headers fmt::fmt nlohmann_json::nlohmann_json)
+
+set(seldom_options "")
+set(iotrail_precompiled_seldom iotrail_precompiled)
+set(precompiled_libraries iotrail_base iotrail_schema_headers fmt::fmt nlohmann_json::nlohmann_json)
+iotrail_precompiled_headers(iotrail_precompiled HEADER headers.hpp LIBRARIES ${precompiled_libraries})
+if(IOTRAIL_SELDOM_UNOPTIMIZED)
+  set(seldom_options OPTIONS -O0)
+  set(iotrail_precompiled_seldom iotrail_precompiled_unoptimized)
+  iotrail_precompiled_headers(iotrail_precompiled_unoptimized HEADER headers.hpp LIBRARIES ${precompiled_libraries} ${seldom_options})
+endif()
 # CLI11 defines objects in its header, which each source that sees it compiles anew: only for those that need it.
 iotrail_precompiled_headers(iotrail_precompiled_commands HEADER command_headers.hpp
-  LIBRARIES iotrail_base iotrail_schema_headers fmt::fmt nlohmann_json::nlohmann_json CLI11::CLI11)
+  LIBRARIES ${precompiled_libraries} CLI11::CLI11 ${seldom_options})
 
 function(iotrail_precompile target)
   if(NOT IOTRAIL_PRECOMPILE)
@@ -49,15 +72,11 @@ function(iotrail_precompile target)
   set(headers iotrail_precompiled)
   if(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${CMAKE_SOURCE_DIR}/src/(cli|compat)(/|$)")
     set(headers iotrail_precompiled_commands)
+  elseif(iotrail_unoptimized)
+    set(headers ${iotrail_precompiled_seldom})
   endif()
   target_precompile_headers(${target} REUSE_FROM ${headers})
 endfunction()
-
-# iotrail_seldom_run(): this folder's code and that below handles hundreds of things, not millions. The release optimises it
-# less, which saves a sixth of its compilation.
-macro(iotrail_seldom_run)
-  add_compile_options("$<$<CONFIG:Release>:-O1>")
-endmacro()
 
 # iotrail_headers(NAME LIBRARIES x ...): the headers of this folder, included as "FOLDER/x.hpp" (for
 # a folder outside src/ as "x.hpp"), with the libraries that they need. There is nothing to link;
@@ -140,11 +159,11 @@ set(properties ${ARGN})\ninclude(${CMAKE_SOURCE_DIR}/cmake/suites.cmake)\n")
   set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${script})
 endfunction()
 
-# iotrail_unit_test(NAME [SUITES] [SOURCES a_test.cpp ...] LIBRARIES x ...): GoogleTest, all cases in one process; with SUITES,
-# which is for long ones, each suite in one. Without SOURCES: all *_test.cpp of this folder and of those below. Label: unit/NAME.
+# iotrail_unit_test(NAME [SUITES] [OPTIMIZED] [SOURCES a_test.cpp ...] LIBRARIES x ...): GoogleTest, all cases in one process;
+# with SUITES, which is for long ones, each suite in one. OPTIMIZED: its own code takes longer to run than to optimise. Without SOURCES: all *_test.cpp of this folder and of those below. Label: unit/NAME.
 # Target `unit_tests` builds all of them.
 function(iotrail_unit_test name)
-  cmake_parse_arguments(ARG "SUITES" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "SUITES;OPTIMIZED" "" "SOURCES;LIBRARIES" ${ARGN})
   if(NOT IOTRAIL_TESTS)
     return()
   endif()
@@ -153,6 +172,10 @@ function(iotrail_unit_test name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE iotrail_options ${ARG_LIBRARIES} GTest::gtest GTest::gtest_main fmt::fmt)
+  if(IOTRAIL_SELDOM_UNOPTIMIZED AND NOT ARG_OPTIMIZED)
+    target_compile_options(${name} PRIVATE -O0)
+    set(iotrail_unoptimized ON)
+  endif()
   iotrail_precompile(${name})
   if(ARG_SUITES)
     iotrail_suites(${name} LABELS unit/${name})
@@ -166,6 +189,15 @@ function(iotrail_unit_test name)
   add_dependencies(unit_tests ${name})
 endfunction()
 
+# iotrail_for_benchmarks(TARGET ...): these are built only by the target `benchmarks`.
+function(iotrail_for_benchmarks)
+  if(NOT TARGET benchmarks)
+    add_custom_target(benchmarks)
+  endif()
+  set_target_properties(${ARGN} PROPERTIES EXCLUDE_FROM_ALL ON)
+  add_dependencies(benchmarks ${ARGN})
+endfunction()
+
 # iotrail_benchmark(NAME SOURCES a_bench.cpp ... LIBRARIES x ...): Google Benchmark; run by hand, see bench/.
 function(iotrail_benchmark name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
@@ -174,6 +206,7 @@ function(iotrail_benchmark name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE iotrail_options ${ARG_LIBRARIES} benchmark::benchmark benchmark::benchmark_main)
+  iotrail_for_benchmarks(${name})
 endfunction()
 
 # iotrail_fuzz_target(NAME SOURCES a_fuzz.cpp ... LIBRARIES x ...): libFuzzer; only with
