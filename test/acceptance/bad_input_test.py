@@ -297,6 +297,7 @@ class BadInput(harness.AcceptanceTest):
             self.assertIn("DAMAGED TRACE", process.stderr)
         self.assertEqual(json.loads(harness.run(harness.IOTRAIL, "report", self.good_trace(), "--json").stdout)["warnings"], [])
 
+    @harness.long
     def test_every_answer_from_a_choice_of_calls_says_so(self):
         path = self.record("ls", "-R", "/usr/include/linux", options=("--min-latency", "10s"), name="slow", expect=None).path
         if not path.exists():

@@ -117,12 +117,14 @@ class Choices(harness.AcceptanceTest):
         if "cache" in recording.layers_recorded():
             self.assertLessEqual(set(self.writes(recording, "cache_dirty")), set(expected))
 
+    @harness.long
     def test_a_name_that_is_taken_and_given_up(self):
         steps = ("write before 5", "name wanted", "write during 7", "child child 3", "name other", "write after 11")
         self.assert_writes(self.act(["--comm", "wanted"], *steps), {"during": 7, "child": 3})
         self.forget()
         self.assert_writes(self.act(["--exclude-comm", "wanted"], *steps), {"before": 5, "after": 11})
 
+    @harness.long
     def test_beginnings_of_names(self):
         steps = ("name pool-17", "write a 5", "name poolside", "write b 7", "name pond", "write c 11")
         self.assert_writes(self.act(["--comm", "pool*"], *steps), {"a": 5, "b": 7})
@@ -149,6 +151,7 @@ class Choices(harness.AcceptanceTest):
         self.assertEqual(recording.value("SELECT count(*) FROM process_exit"), 1)
         self.assertEqual(recording.manifest["filters"], ["--comm dd"])
 
+    @harness.long
     def test_a_user(self):
         if os.geteuid() != 0:
             self.skipTest("only root can become another user")
@@ -178,6 +181,7 @@ class Choices(harness.AcceptanceTest):
         self.forget()
         self.assert_writes(self.act(["--exclude-dir", data, "--exclude-file", self.place / "e"], *steps), {"data2/d": 7})
 
+    @harness.long
     def test_a_directory_with_a_disk_mounted_below(self):
         _, point = self.make_disk("ext4", 64 << 20)
         bound = self.place / "bound"
@@ -192,6 +196,7 @@ class Choices(harness.AcceptanceTest):
         self.assertEqual(recording.value("SELECT count(*) FROM syscall_write JOIN files USING (file) WHERE path LIKE '%/new/late'"), 1,
                          "a mount that is made during the recording")
 
+    @harness.long
     def test_a_mount_below_one_directory_and_of_another(self):
         if os.geteuid() != 0:
             self.skipTest("needs root to mount")
@@ -208,6 +213,7 @@ class Choices(harness.AcceptanceTest):
         self.forget()
         self.assert_writes(self.act(["--dir", "/", "--exclude-dir", sub / "deep"], *steps), {"a": 5, "sub/b": 7})
 
+    @harness.long
     def test_a_file_far_below_a_directory(self):
         deep = pathlib.Path(*["d"] * 100)
         (self.place / deep).mkdir(parents=True)
@@ -341,6 +347,7 @@ class Choices(harness.AcceptanceTest):
                                   "AND op_id NOT IN (SELECT op_id FROM block_queue)")
         self.assertEqual(without, 0, "operations without recorded bios")
 
+    @harness.long
     def test_a_sample_of_asynchronous_operations(self):
         for name, engine in (("uring", ["io_uring"]), ("polled by the kernel", ["io_uring", "--sqthread_poll=1"]), ("libaio", ["libaio"])):
             with self.subTest(name):
@@ -349,11 +356,13 @@ class Choices(harness.AcceptanceTest):
                 self.assert_each_has_its_bio(recording, "async_operation")
                 self.assertEqual(recording.value("SELECT count(*) FROM async_operation WHERE result = -4095"), 0)
 
+    @harness.long
     def test_a_sample_of_calls_that_write_through(self):
         recording = self.sampled(8, "psync", "--rw=randwrite", "--sync=dsync", calls="syscall_write")
         self.assertEqual(self.charged_to_no_operation(recording, ["cache_dirty"], "syscall_write"), {"cache_dirty": 0})
         self.assert_each_has_its_bio(recording, "syscall_write")
 
+    @harness.long
     def test_a_sample_of_forks(self):
         forks = 400
         recording = self.record("sh", "-c", f"for i in $(seq {forks}); do (:); done", options=["--sample", "1/4", "--layers", "process"])
@@ -362,6 +371,7 @@ class Choices(harness.AcceptanceTest):
         for event in ("process_fork", "process_exit"):
             self.assertAlmostEqual(recording.value(f"SELECT count(*) FROM {event}"), forks / 4, delta=6 * (forks * 3 / 16) ** 0.5)
 
+    @harness.long
     def test_operations_that_another_thread_reaps(self):
         program = self.folder / "reaps.py"
         program.write_text(REAPER)
@@ -382,6 +392,7 @@ class Choices(harness.AcceptanceTest):
         self.assertIn(says, process.stderr)
         self.assertFalse((self.folder / "x.iotrail").exists())
 
+    @harness.long
     def test_choices_that_are_none(self):
         file = self.place / "file"
         file.touch()
@@ -412,6 +423,7 @@ class Choices(harness.AcceptanceTest):
         self.refused(FAILED, "--exclude-pid", "99999999", "--", "true", says="no such process")
         self.refused(FAILED, "--exclude-cgroup", "no/such/group", "--", "true", says="no/such/group")
 
+    @harness.long
     def test_choices_that_would_record_nothing(self):
         file, inner, other = self.place / "file", self.place / "inner", self.place / "other"
         for folder in (inner, other):

@@ -100,6 +100,7 @@ class Reads(harness.AcceptanceTest):
             self.assertEqual(done.returncode, 0, done.stderr)
         self.check_reads(point / "text")
 
+    @harness.long
     def test_squashfs(self):
         self.check_reads(self.mount_image("squashfs", "mksquashfs"))
 

@@ -129,6 +129,7 @@ pg_ctl -D data -w -m fast stop >/dev/null
         self.assertEqual(self.calls_of(recording, "syscall_sync", "postgres/data/pg_wal/%", between)[0], synced)
         self.assertEqual(self.calls_of(recording, "syscall_write", "postgres/data/pg_wal/%", between)[0], written)
 
+    @harness.long
     def test_a_repository_that_is_packed(self):
         self.require_program("git")
         made = harness.run("git", "-c", "init.defaultBranch=main", "init", "-q", self.point / "repository")
@@ -140,6 +141,7 @@ pg_ctl -D data -w -m fast stop >/dev/null
         harness.sync_file_system(self.point)
         self.record_on_disk(*git, "gc", "-q", "--prune=now")
 
+    @harness.long
     def test_rsync_that_waits_for_each_file(self):
         self.require_program("rsync")
         recording = self.record_on_disk("rsync", "-a", "--fsync", f"{SOURCE_TREE / 'src'}/", self.point / "copy")

@@ -113,7 +113,7 @@ class Documents(harness.AcceptanceTest):
         return process.stdout
 
     def small_recording(self):
-        return self.record("sh", "-c", SCRIPT, expect=None, cwd=self.folder).path
+        return self.recorded_once("sh", "-c", SCRIPT, expect=None, cwd=self.folder)
 
     def table_below(self, text, title):
         lines = text.splitlines()

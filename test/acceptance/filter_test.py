@@ -111,6 +111,7 @@ class Filters(harness.AcceptanceTest):
         self.assertEqual(recording.value(f"SELECT count(*) FROM process_fork WHERE pid = {self.ours.pid}"), 1)
         self.assertEqual(recording.manifest["filters"], [f"-p {self.ours.pid} (python3)"])
 
+    @harness.long
     def test_the_command_of_a_process_that_runs(self):
         recording = self.record_while(["-p", self.ours.pid], self.both_write)
         words = pathlib.Path(f"/proc/{self.ours.pid}/cmdline").read_text(encoding="utf-8").split("\0")[:-1]
@@ -233,6 +234,7 @@ class Filters(harness.AcceptanceTest):
         self.assertIn("device removed", recorder.communicate(timeout=harness.PATIENCE_S)[1])
         self.assertEqual(recorder.returncode, 0)
 
+    @harness.long
     def test_a_container(self):
         """By the id that `docker ps` shows; also as an exclusion."""
         number = uuid.uuid4().hex * 2
@@ -304,6 +306,7 @@ class Filters(harness.AcceptanceTest):
         journal = recording.value("SELECT count(*) FROM block_queue WHERE file = 0")
         self.assertGreater(journal, 0, "the disk's own journal belongs to no file and is recorded too")
 
+    @harness.long
     def test_a_disk_with_the_file_of_another_disk(self):
         """A kernel thread does the I/O of a loop device: a recording of a command says what to name."""
         device, point = self.make_disk("ext4", 32 << 20)
@@ -320,6 +323,7 @@ class Filters(harness.AcceptanceTest):
         self.assertGreaterEqual(both.value("SELECT sum(bytes) FROM block_queue"), 1 << 20)
         self.assertNotIn("which is not part of a recording", self.record("true", options=["--device", upper, "--layers", "block"], name="upper").process.stderr)
 
+    @harness.long
     def test_a_file_system_wherever_it_is_mounted(self):
         device, point = self.make_disk("ext4", 64 << 20)
         elsewhere, memory = self.folder / "elsewhere", self.folder / "memory"

@@ -5,6 +5,7 @@ on a real disk, where O_DIRECT and block I/O exist."""
 import contextlib
 import ctypes
 import faulthandler
+import hashlib
 import json
 import mmap
 import os
@@ -218,16 +219,16 @@ class AcceptanceTest(unittest.TestCase):
             self.assertEqual(process.returncode, expect, process.stderr)
         return Recording(path, process)
 
-    def recorded_once(self, *command, name="t"):
+    def recorded_once(self, *command, name="t", **record_options):
         """The test's own copy of a trace that the tests of the class share: to record takes seconds, to copy none."""
         shared = self.__class__.__dict__.get("shared_traces")
         if shared is None:
             shared = pathlib.Path(tempfile.mkdtemp(dir=SCRATCH))
             self.addClassCleanup(shutil.rmtree, shared, ignore_errors=True)
             self.__class__.shared_traces = shared
-        original = shared / "_".join(word.replace("/", "_") for word in command)
+        original = shared / hashlib.sha256(repr(command).encode()).hexdigest()
         if not original.exists():
-            shutil.copytree(self.record(*command, name=name).path, original)
+            shutil.copytree(self.record(*command, name=name, **record_options).path, original)
         elif not (self.folder / f"{name}.iotrail").exists():
             shutil.copytree(original, self.folder / f"{name}.iotrail")
         return self.folder / f"{name}.iotrail"

@@ -119,6 +119,7 @@ class HeldBack(harness.AcceptanceTest):
                 self.assertEqual(self.links(recording, "file", "read", "l.op_id, l.cause"), {(op, "direct"): (PIECE, PIECE) for op in operations})
                 self.assert_has_its_time(recording, "event = 'async_operation'")
 
+    @harness.long
     def test_asynchronous_reads_on_ext4(self):
         self.check_asynchronous_reads("ext4")
 
@@ -140,6 +141,7 @@ class HeldBack(harness.AcceptanceTest):
         table = harness.run(harness.IOTRAIL, "report", recording.path, "--full").stdout.partition("\nWhere the time of calls went\n")[2]
         self.assertRegex(table.splitlines()[0], "held back")
 
+    @harness.long
     def test_cached_reads_on_ext4(self):
         self.check_cached_reads("ext4")
 

@@ -96,6 +96,7 @@ class Hung(harness.AcceptanceTest):
         self.assertLess(call["ts_ns"], recording.manifest["begin_ns"])
         self.assertLessEqual(call["ts_ns"] + call["duration_ns"], recording.manifest["end_ns"])
 
+    @harness.long
     def test_a_call_that_begins_in_the_recording(self):
         process = self.start_reader()
         path = self.folder / "t.iotrail"

@@ -39,6 +39,7 @@ class Import(export_fixture.ExportTest):
         self.assert_has_what_was_written(recording)
         return recording
 
+    @harness.long
     def test_strace_itself(self):
         self.require_program("strace")
         text = self.folder / "s.txt"
@@ -85,6 +86,7 @@ class Import(export_fixture.ExportTest):
         self.assertEqual(exported.returncode, 0, exported.stderr)
         self.assertEqual(len(again.read_text().splitlines()), len(self.export("t.blkparse").read_text().splitlines()))
 
+    @harness.long
     def test_fio_itself(self):
         self.require_program("fio")
         ran = harness.run("fio", "--name=j", "--filename=data", "--size=1m", "--rw=randrw", "--bs=4k", "--ioengine=psync", "--write_lat_log=j",

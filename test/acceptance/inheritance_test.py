@@ -44,7 +44,7 @@ class Inheritance(harness.AcceptanceTest):
         self.assert_inherited(lambda: signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1, signal.SIGTERM, signal.SIGPIPE}))
 
     def test_closed_streams(self):
-        for number, streams in enumerate(((0,), (1,), (2,), (0, 1, 2))):
+        for number, streams in enumerate(((1,), (0, 1, 2))):
             with self.subTest(streams=streams):
                 self.folder = self.folder / str(number)
                 self.folder.mkdir()

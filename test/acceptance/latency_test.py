@@ -116,6 +116,7 @@ class Latency(harness.AcceptanceTest):
         self.assertGreaterEqual(source["written"] + source["left_out"], CALLS)
         self.assertEqual(recording.value("SELECT count(*) FROM syscall_read JOIN files USING (file) WHERE path LIKE 'pipe:%'"), 10)
 
+    @harness.long
     def test_layers_below_keep_the_effects_of_slow_calls(self):
         """With more layers a short call may have effects: the recorder decides, and the numbers are the same."""
         self.start_program(PROGRAM)

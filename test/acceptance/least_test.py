@@ -103,6 +103,7 @@ class Thresholds(harness.AcceptanceTest):
         self.assert_completions(recording, 10 * LARGE_BYTES)
         self.assertGreaterEqual(self.left_out(recording), 200)
 
+    @harness.long
     def test_asynchronous_operations(self):
         self.require_program("fio")
         data = self.data(4 << 20)

@@ -86,12 +86,14 @@ class Load(harness.AcceptanceTest):
         recording, lost = self.halted(layer)
         self.assertEqual(recording.value(WRITES.format(layer=layer)) + sum(lost.values()), CALLS)
 
+    @harness.long
     def test_losses_of_the_app_layer_are_exact(self):
         self.losses_are_exact("app")
 
     def test_losses_of_the_syscall_layer_are_exact(self):
         self.losses_are_exact("syscall")
 
+    @harness.long
     def test_losses_of_all_layers_at_once_are_exact(self):
         """Two sources lose at the same time. Of each, what was not lost is there; the load has its calls in both."""
         recording, lost = self.halted("app", "syscall", "async", "vfs", "cache", "fs", "block", "device", "fault", "memory", "net", "sched", "process")

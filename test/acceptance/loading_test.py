@@ -43,12 +43,14 @@ class Loading(harness.AcceptanceTest):
             self.assertNotRegex(hook["reason"], REFUSED_BY_CHECK, hook["event"])
         self.assertNotRegex(process.stderr, REFUSED_BY_CHECK)
 
+    @harness.long
     def test_each_layer_alone(self):
         for layer in self.layers():
             for verb in ("record", "stat"):
                 with self.subTest(layer=layer, verb=verb):
                     self.assert_taken(verb, "--layers", f"{WITH},{layer}")
 
+    @harness.long
     def test_all_layers_with_each_choice(self):
         layers = ",".join(self.layers())
         for choice in CHOICES[:LARGEST] if os.environ.get("IOTRAIL_VM") else CHOICES:

@@ -31,6 +31,7 @@ class Namespaces(harness.AcceptanceTest):
         self.assertEqual([row["pid"] for row in named], [row["pid"] for row in writers])
         return writers
 
+    @harness.long
     def test_two_namespaces_are_two_processes(self):
         recording = self.record("sh", "-c", f"unshare -pf {DD}; unshare -pf {DD}", options=("--layers", "app"))
         self.assert_adds_up(recording)
@@ -83,6 +84,7 @@ class Namespaces(harness.AcceptanceTest):
         row, = recording.query("SELECT max(start_ns) AS start, max(since_ns) AS since FROM processes WHERE comm = 'dd'")
         self.assertLess(abs(int(row["since"]) - int(row["start"])), NEAR_NS, row)
 
+    @harness.long
     def test_recorder_in_a_time_namespace(self):
         path = self.folder / "t.iotrail"
         process = harness.run("unshare", "-T", "--monotonic", CLOCK_OFFSET_S, "--boottime", CLOCK_OFFSET_S // 2, "-f", harness.IOTRAIL,

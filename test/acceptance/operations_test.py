@@ -62,11 +62,13 @@ class Operations(harness.AcceptanceTest):
         self.assertEqual(recording.value("SELECT count(*) FROM events WHERE layer = 'syscall' AND call <> 'pread64'"), 0)
         self.assertEqual(recording.manifest["filters"], ["--operations pread64"])
 
+    @harness.long
     def test_a_class_is_all_that_do_the_like(self):
         self.assert_calls(self.run_program("--operations", "read"), "pread64", "read")
         self.assert_calls(self.run_program("--operations", "call:read"), "read")
         self.assert_calls(self.run_program("--operations", "call:read,fsync"), "read", "fsync")
 
+    @harness.long
     def test_excluded_operations(self):
         self.assert_calls(self.run_program("--exclude-operations", "write,fsync,close"), "openat", "pread64", "lseek", "read")
         self.assert_calls(self.run_program("--operations", "read", "--exclude-operations", "call:read"), "pread64")
@@ -92,6 +94,7 @@ class Operations(harness.AcceptanceTest):
         self.assertEqual(recording.value("SELECT count(*) FROM process_exec"), 2)
         self.assertEqual(recording.value("SELECT count(*) FROM process_exit"), 2)
 
+    @harness.long
     def test_with_other_filters(self):
         other = self.folder / "other"
         program = f"{PROGRAM}\nos.pread(os.open('{other}', os.O_RDONLY), 10, 0)"
@@ -171,6 +174,7 @@ class Operations(harness.AcceptanceTest):
         rows = recording.query("SELECT class, count(*) AS n FROM operations WHERE event = 'async_operation' GROUP BY class")
         return recording, done, {row["class"]: int(row["n"]) for row in rows}
 
+    @harness.long
     def test_operations_of_rings(self):
         for name, engine in (("io_uring", ["io_uring"]), ("polled by the kernel", ["io_uring", "--sqthread_poll=1"]), ("libaio", ["libaio"])):
             for options, wanted in ((("--operations", "read"), "read"), (("--operations", "IORING_OP_WRITE,IOCB_CMD_PWRITE"), "write"),
@@ -191,6 +195,7 @@ class Operations(harness.AcceptanceTest):
                                                  "WHERE op_id NOT IN (SELECT parent_op FROM async_operation)")
                         self.assertEqual(others, 0, "calls that submitted others")
 
+    @harness.long
     def test_calls_that_submit_with_all_that_they_submit(self):
         for engine, call in ((["io_uring"], "io_uring_enter"), (["libaio"], "io_submit")):
             with self.subTest(call):

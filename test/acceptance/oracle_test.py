@@ -66,6 +66,7 @@ class FioOracle(harness.AcceptanceTest):
     def test_psync_direct_random_write(self):
         self.check("randwrite", "psync", direct=True)
 
+    @harness.long
     def test_psync_buffered_random_write(self):
         self.check("randwrite", "psync", direct=False)
 
@@ -75,12 +76,15 @@ class FioOracle(harness.AcceptanceTest):
     def test_psync_buffered_read(self):
         self.check("read", "psync", direct=False)
 
+    @harness.long
     def test_sync_direct_write(self):
         self.check("randwrite", "sync", direct=True)
 
+    @harness.long
     def test_sync_buffered_read(self):
         self.check("randread", "sync", direct=False)
 
+    @harness.long
     def test_pvsync_direct_write(self):
         self.check("randwrite", "pvsync", direct=True)
 

@@ -90,6 +90,7 @@ class Output(harness.AcceptanceTest):
         self.assertLess(widest[0], 80)
         self.assertGreater(widest[1], 80)
 
+    @harness.long
     def test_little_memory_is_said_and_is_no_damage(self):
         path = self.record("ls", "-R", "/usr/include/linux", name="long").path
         for megabytes in (50, 80, 100, 120, 150, 200, 300):
@@ -135,6 +136,7 @@ class Output(harness.AcceptanceTest):
         self.assertEqual(reader.wait(timeout=harness.PATIENCE_S), -signal.SIGPIPE)
         self.assertEqual(list(temporary.iterdir()), [])
 
+    @harness.long
     def test_a_signal_removes_incomplete_output(self):
         path = self.record("sh", "-c", "for n in $(seq 300); do /bin/true; done", name="long").path
         for words, made in ((["query", path, "FROM range(1000000000)"], "rows.csv"), (["export", path, "--to", "csv"], "tables"),
@@ -238,6 +240,7 @@ class Output(harness.AcceptanceTest):
                 self.assertIn(what, left_out)
             self.assertNotRegex(words, "not recorded: [^;]*layer (app|sched)")
 
+    @harness.long
     def test_a_time_limit_ends_a_single_function(self):
         """The engine looks for the end between its steps. This step would take hours."""
         path = self.record("true", name="small").path

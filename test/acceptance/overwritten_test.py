@@ -15,6 +15,8 @@ OTHER_PATTERNS = ("ones", "zeros")
 COUNTER = "preload_overwritten"
 # Whether the recorder has read the records, by the time that the program waits.
 NOT_READ_YET, READ_BEFORE = 0, 300_000
+PARTS = [*itertools.product(("whole", "header", "owners", "place", "places"), (READ_BEFORE,)), *itertools.product(("whole", "header", "place"), (NOT_READ_YET,))]
+FIRST_PARTS = [("places", READ_BEFORE), ("whole", NOT_READ_YET)]
 
 
 class Overwritten(harness.AcceptanceTest):
@@ -46,18 +48,18 @@ class Overwritten(harness.AcceptanceTest):
         for program in manifest["not_followed"]:
             self.assertNotRegex(program, "it did not load the preload library$")
 
-    def overwrite_all(self, patterns):
-        for part, pause_us in itertools.chain(itertools.product(("whole", "header", "owners", "place", "places"), (READ_BEFORE,)),
-                                              itertools.product(("whole", "header", "place"), (NOT_READ_YET,))):
+    def overwrite_all(self, patterns, parts=PARTS):
+        for part, pause_us in parts:
             for pattern in patterns:
                 with self.subTest(part=part, pattern=pattern, pause_us=pause_us):
                     self.assert_reported(*self.overwrite(part, pattern, pause_us, "app"))
 
     def test_records(self):
-        self.overwrite_all([PATTERN])
+        self.overwrite_all([PATTERN], FIRST_PARTS)
 
     @harness.long
-    def test_records_by_other_patterns(self):
+    def test_other_records_and_patterns(self):
+        self.overwrite_all([PATTERN], [part for part in PARTS if part not in FIRST_PARTS])
         self.overwrite_all(OTHER_PATTERNS)
 
     def overwrite_rings(self, patterns):
@@ -81,6 +83,7 @@ class Overwritten(harness.AcceptanceTest):
                 with self.subTest(how=how, pause_us=pause_us):
                     self.assert_reported(*self.overwrite("file", how, pause_us, "app"))
 
+    @harness.long
     def test_other_programs_survive_a_truncated_file(self):
         for how in ("empty", "half"):
             with self.subTest(how=how):
@@ -107,6 +110,7 @@ class Overwritten(harness.AcceptanceTest):
             with self.subTest(name):
                 self.record(*command, options=("--layers", "app"), name=name, expect=status, cwd=self.folder)
 
+    @harness.long
     def test_other_layers_lose_nothing(self):
         recording, manifest = self.overwrite("whole", "lcg", 300_000, "app,syscall")
         self.require(recording, "syscall")

@@ -169,6 +169,7 @@ class Page(harness.AcceptanceTest):
         shares = [row[[column["name"] for column in curve["columns"]].index("miss_share")] for row in curve["rows"]]
         self.assertEqual(shares, [row["miss_share"] for row in cache["sizes"]])
 
+    @harness.long
     def test_pages_stay_small_whatever_the_trace(self):
         code = ("import os\nfor i in range(3000):\n  name = '%04d' % i + '<' * 240\n"
                 "  with open(name, 'wb') as file: file.write(b'x' * 5000)\n  os.stat(name)\n")
@@ -321,6 +322,7 @@ class Page(harness.AcceptanceTest):
             self.assertEqual(page.troubles(), [])
 
     @needs_browser
+    @harness.long
     def test_nothing_is_hidden_from_people_who_hear_or_magnify_the_page(self):
         if not AXE.exists():
             self.skipTest("tools/setup --check fetches axe-core")

@@ -164,6 +164,7 @@ class Readable(harness.AcceptanceTest):
         self.assertIn("TABLE_SCAN", self.printed("query", recording.path, "EXPLAIN SELECT * FROM strings").replace("STRINGS", "TABLE_SCAN"))
         self.assertNotIn("\\x0a", self.printed("query", recording.path, "EXPLAIN SELECT * FROM strings"))
 
+    @harness.long
     def test_report_of_a_part(self):
         recording = self.record("sh", "-c", "cat /etc/passwd; cat /etc/group", options=("--layers", "syscall"))
         self.require(recording, "syscall")

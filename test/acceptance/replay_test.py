@@ -69,6 +69,7 @@ class Replay(harness.AcceptanceTest):
         into = self.assert_replayed_and_recorded(recording)
         self.assertEqual((into / str(base)[1:]).stat().st_size, base.stat().st_size)
 
+    @harness.long
     def test_git(self):
         self.require_program("git")
         for n in range(20):
@@ -80,6 +81,7 @@ class Replay(harness.AcceptanceTest):
         self.assertTrue(objects)
         self.assertLessEqual({*objects}, {*self.sizes(into / str(self.data)[1:])})
 
+    @harness.long
     def test_fio(self):
         self.require_program("fio")
         recording = self.record("fio", "--name=j", f"--directory={self.data}", "--rw=randrw", "--bs=4k", "--size=1m", "--ioengine=psync", "--numjobs=2",

@@ -220,6 +220,7 @@ class WhileRecording(SnapshotTest):
         self.assertGreater(int(rows[-1]["cpu_5s_permille"]), 0)
         self.assertLess(int(rows[-1]["cpu_5s_permille"]), 1200)
 
+    @harness.long
     def test_files_of_the_current_directory_again_and_again(self):
         path, new = self.folder / "t.iotrail", self.tree / "new"
         recorder = subprocess.Popen([harness.IOTRAIL, "record", "-q", "-o", path, "-l", "app", "--snapshot", "fs:100ms", "--", "cat"],

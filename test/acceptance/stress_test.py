@@ -131,6 +131,7 @@ class Stress(harness.AcceptanceTest):
              "--", "sh", "-c", script], cwd=self.point, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True, env=os.environ | {"MANY": MANY, "PYTHON": sys.executable})
 
+    @harness.long
     def test_ended_operations_leave_no_entries(self):
         self.require_program("fio", "bpftool")
         device, self.point = self.make_disk("ext4", 2 << 30)

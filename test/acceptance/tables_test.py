@@ -340,6 +340,7 @@ class Tables(harness.AcceptanceTest):
         self.device, self.point = self.make_disk(file_system, DISK_BYTES)
         return self.point
 
+    @harness.long
     def test_databases(self):
         self.require_program("sqlite3")
         point = self.use("ext4")
@@ -399,6 +400,7 @@ class Tables(harness.AcceptanceTest):
         harness.sync_file_system(point)
         self.check("dd", "if=/dev/zero", f"of={self.folder}/upper/d", "bs=64k", "count=40", "conv=fsync")
 
+    @harness.long
     def test_pipes_and_sockets(self):
         point = self.use("ext4")
         self.check("sh", "-c", "seq 20000 >n; sort -r n | head -5000 | tee m | wc -l", cwd=point)

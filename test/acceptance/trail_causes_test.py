@@ -111,6 +111,7 @@ class TrailCauses(harness.AcceptanceTest):
         # A page that is written in part is read from the disk first, for no reading call.
         self.assertLessEqual(self.balance(recording, "direct", "read").items(), {"rest of their pages": PAGE}.items())
 
+    @harness.long
     def test_direct_write_that_is_none_on_ext4(self):
         self.check_direct_write_that_is_none("ext4", 4 * PAGE, 4 * PAGE)
 
@@ -205,6 +206,7 @@ class TrailCauses(harness.AcceptanceTest):
         # A failed call wrote no byte.
         self.assertEqual(self.balance(recording, "direct"), {"not followed": 16 * PAGE})
 
+    @harness.long
     def test_a_disk_that_fails_below_ext4(self):
         self.check_failures("ext4")
 
@@ -248,6 +250,7 @@ class TrailCauses(harness.AcceptanceTest):
                     self.assertIn(exact, (size,) if cause == "direct" else (0, size))
                 self.assertEqual(self.balance(recording, name, "read"), {"read by calls": FIO_BYTES})
 
+    @harness.long
     def test_asynchronous_reads_on_ext4(self):
         self.check_asynchronous_reads("ext4")
 
@@ -289,6 +292,7 @@ class TrailCauses(harness.AcceptanceTest):
     def test_creates_on_btrfs(self):
         self.check_creates("btrfs")
 
+    @harness.long
     def test_processes_of_the_same_pid(self):
         """Their writes are distinguished, even if they reach the disk after the last process has
         ended."""
@@ -325,6 +329,7 @@ class TrailCauses(harness.AcceptanceTest):
                          {part: size for part, size in {"read by calls": asked + used, "read ahead for them": -used, "read ahead": cached - asked}.items() if size})
         self.assertGreater(cached - asked, used)
 
+    @harness.long
     def test_waste_on_ext4(self):
         self.check_waste("ext4")
 
@@ -368,6 +373,7 @@ class TrailCauses(harness.AcceptanceTest):
         (row,) = recording.query(f"SELECT completed, attributed FROM conservation WHERE device_name = '{self.name}' AND direction = 'write'")
         self.assertGreaterEqual(int(row["attributed"]), 0.999 * int(row["completed"]))
 
+    @harness.long
     def test_pressure_on_ext4(self):
         self.check_pressure("ext4")
 
@@ -400,6 +406,7 @@ class TrailCauses(harness.AcceptanceTest):
                     self.assertEqual(size, cached)
                 self.assertGreaterEqual(size, 4096 * 512)
 
+    @harness.long
     def test_killed_on_ext4(self):
         self.check_killed("ext4")
 

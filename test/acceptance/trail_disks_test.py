@@ -195,6 +195,7 @@ class TrailDisks(harness.AcceptanceTest):
                           (("written by calls", size), ("under way", -size), ("handed on", size))})
         return recording
 
+    @harness.long
     def test_a_partition(self):
         disk = self.make_bare_disk(DISK_BYTES)
         self.require_program("addpart")
@@ -204,6 +205,7 @@ class TrailDisks(harness.AcceptanceTest):
         self.addCleanup(harness.run, "delpart", disk, 1)
         self.assertEqual(self.causes(self.record_writes(self.mount(f"{disk}p1")), disk), written(PAGES))
 
+    @harness.long
     def test_a_disk_that_is_written_to_itself(self):
         disk = self.make_bare_disk(DISK_BYTES)
         program = (f"import os\nfd = os.open('{disk}', os.O_WRONLY)\n"
@@ -374,6 +376,7 @@ class TrailDisks(harness.AcceptanceTest):
                                      f"WHERE b.bytes = 0 AND d.name = '{name}'")
             self.assertGreaterEqual(int(row["flushes"]), LEAST_SHARE * flushes, call)
 
+    @harness.long
     def test_copies_on_a_file_system_on_another(self):
         disk = self.make_bare_disk(DISK_BYTES)
         above = self.mount_overlay(self.mount(disk))
@@ -393,6 +396,7 @@ class TrailDisks(harness.AcceptanceTest):
                                f"WHERE d.name = '{pathlib.Path(disk).name}' AND l.direction = 'write' AND o.layer = 'syscall' AND l.file <> 0 GROUP BY ALL")
         self.assertEqual([tuple(row.values()) for row in rows], [("write_back", "open", PAGES * PAGE)])
 
+    @harness.long
     def test_a_file_system_on_another(self):
         """overlayfs keeps data in files below, which no program names: the trails have the file
         above."""

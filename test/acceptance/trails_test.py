@@ -208,6 +208,7 @@ class Trails(harness.AcceptanceTest):
         self.assertEqual(recording.value(
             "SELECT bytes FROM amplification WHERE direction = 'write' AND layer = 'cache'"), PAGE)
 
+    @harness.long
     def test_metadata_of_ext4(self):
         self.check_metadata("ext4")
 
@@ -335,6 +336,7 @@ class Trails(harness.AcceptanceTest):
         self.assertEqual(self.balance(recording, "hole"),
                          {("read", "read by calls"): 65536, ("read", "found in the cache"): -65536})
 
+    @harness.long
     def test_reads_on_ext4(self):
         self.check_reads("ext4")
 
@@ -354,6 +356,7 @@ class Trails(harness.AcceptanceTest):
             f"WHERE n.path LIKE '{self.point}/%'")
         self.assertEqual([int(row[key]) for key in ("late", "late_ns", "wrong")], [measured["late"], measured["late_ns"], 0])
 
+    @harness.long
     def test_read_ahead_that_comes_too_late(self):
         """A read of the end of a window in progress must wait for it."""
         self.use("ext4")

@@ -96,6 +96,7 @@ class Unseen(harness.AcceptanceTest):
                     self.assertNotIn("will not see", recording.process.stderr)
                     self.assertGreater(int(recording.value(READS_OF_CAT)), 0)
 
+    @harness.long
     def test_linker_of_a_program_that_cannot_have_the_library(self):
         program = self.build("asan", "-fsanitize=address")
         for command in ((), ("nice",)):
@@ -103,6 +104,7 @@ class Unseen(harness.AcceptanceTest):
                 recording = self.record(*command, "/lib64/ld-linux-x86-64.so.2", program, options=APP, name=f"t{len(command)}")
                 self.assert_unseen(recording, "ld-linux-x86-64.so.2", "AddressSanitizer")
 
+    @harness.long
     def test_chroot(self):
         self.require_root()
         root = self.folder / "root"
@@ -164,6 +166,7 @@ class Unseen(harness.AcceptanceTest):
         self.assertEqual(recording.manifest["not_followed"], [])
         self.assertGreater(int(recording.value(READS_OF_CAT)), 0)
 
+    @harness.long
     def test_programs_below_a_static_one(self):
         shell, bare = (self.build(name, "-static", source=RAW_EXEC) for name in ("shell", "bare"))
         with self.subTest("with its environment"):

@@ -148,7 +148,7 @@ std::vector<std::string> views_of(Engine& engine) {
   return views;
 }
 
-TEST(engine, no_number_is_too_large_for_a_view) {
+TEST(long_engine, no_number_is_too_large_for_a_view) {
   const golden::TestTrace trace(extreme_trace());
   const auto engine = open(trace);
   const std::vector<std::string> views = views_of(*engine);
@@ -221,7 +221,7 @@ std::int64_t time_of_views(bool is_shared) {
   return cpu_time_ns() - begin_ns;
 }
 
-TEST(engine, no_view_takes_far_longer_where_operations_share_a_number) {
+TEST(long_engine, no_view_takes_far_longer_where_operations_share_a_number) {
   const std::int64_t shared_ns = time_of_views(true);
   const std::int64_t others_ns = time_of_views(false);
   EXPECT_LT(shared_ns, 3 * others_ns);

@@ -50,6 +50,7 @@ class Guard(iotrace.IotraceTest):
         self.assertEqual(self.stop(tracer)["state"], "COMPLETE")
         self.assertEqual(len(self.answer("-M", "-L")["trace"]), 2, "the refused tracer left a trace")
 
+    @harness.long
     def test_cycles(self):
         device = self.disk()
         for _ in range(CYCLES):
