@@ -50,6 +50,10 @@ Sentence state_sentence(const store::TraceReader& trace) {
   if (manifest.command_status >= 0 && !manifest.command.empty())
     text.add(" with status {status}",
              {{"status", std::int64_t{manifest.command_status}, Meaning::status}});
+  if (manifest.command_user_ns != 0 || manifest.command_system_ns != 0)
+    text.add("; CPU time of it and its children: {user_ns} in programs, {system_ns} in the kernel",
+             {ns_value("user_ns", manifest.command_user_ns),
+              ns_value("system_ns", manifest.command_system_ns)});
   return text;
 }
 

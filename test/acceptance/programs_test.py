@@ -24,7 +24,7 @@ threads = [threading.Thread(target=work, args=(number,)) for number in range(100
 """
 
 MANY_CHILDREN = r"""
-for ((i = 0; i < 1000; i++)); do /bin/echo "child $i" > "$1/$i"; done
+for ((i = 0; i < $2; i++)); do /bin/echo "child $i" > "$1/$i"; done
 """
 
 SQL = """PRAGMA journal_mode=WAL; CREATE TABLE t(id INTEGER PRIMARY KEY, v TEXT);
@@ -137,15 +137,37 @@ class Programs(harness.AcceptanceTest):
                     f"JOIN files USING (file) WHERE path LIKE '{out}/%'")
                 self.assertEqual((int(row["n"]), int(row["bytes"]), int(row["threads"])), (20000, 2000000, 100))
 
+    def test_hundred_children(self):
+        self.check_children(100)
+
+    @harness.long
     def test_thousand_children(self):
-        recording, out = self.compare(lambda out: ["bash", "-c", MANY_CHILDREN, "bash", out])
+        self.check_children(1000)
+
+    def check_children(self, count):
+        recording, out = self.compare(lambda out: ["bash", "-c", MANY_CHILDREN, "bash", out, str(count)])
         if "syscall" in recording.layers_recorded():
             self.assertEqual(recording.value(
-                f"SELECT count(DISTINCT pid) FROM syscall_write JOIN files USING (file) WHERE path LIKE '{out}/%'"), 1000)
+                f"SELECT count(DISTINCT pid) FROM syscall_write JOIN files USING (file) WHERE path LIKE '{out}/%'"), count)
         if "process" in recording.layers_recorded():
             self.assertEqual(recording.value("SELECT count(*) FROM process_exec WHERE pid <> "
-                                             "(SELECT min(pid) FROM process_exec)"), 1000)
-        self.assertEqual(recording.value("SELECT count(DISTINCT pid) FROM app_write"), 1000)
+                                             "(SELECT min(pid) FROM process_exec)"), count)
+        self.assertEqual(recording.value("SELECT count(DISTINCT pid) FROM app_write"), count)
+
+    def test_the_time_that_it_computed(self):
+        """The kernel's count of CPU time when the command ends is at least its own a moment before."""
+        computes = "import os\nwhile sum(os.times()[:2]) < 0.3: pass\nprint(*os.times()[:2])"
+        recording = self.record("sh", "-c", f"{sys.executable} -S -c '{computes}'; sleep 0.3", options=("-l", "app"))
+        own_ns = sum(round(float(number) * 1e9) for number in recording.process.stdout.split())
+        counted_ns = recording.manifest["command_user_ns"] + recording.manifest["command_system_ns"]
+        self.assertGreaterEqual(counted_ns, own_ns)
+        self.assertLess(counted_ns, recording.manifest["end_ns"] - recording.manifest["begin_ns"] - 300_000_000)  # it slept
+        self.assertIn("; the command and its children computed for ", " ".join(self.printed_report(recording).split()))
+
+    def printed_report(self, recording):
+        report = harness.run(harness.IOTRAIL, "report", recording.path)
+        self.assertEqual(report.returncode, 0, report.stderr)
+        return report.stdout
 
     def test_status_is_the_commands_own(self):
         for command, status in ((["false"], 1), (["sh", "-c", "exit 7"], 7), (["sh", "-c", "kill -9 $$"], 137)):

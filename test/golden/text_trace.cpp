@@ -241,6 +241,10 @@ Result<void> TraceBuilder::set_manifest(const Statement& statement) {
       manifest_.end_ns = *number;
     else if (name == "monotonic_to_real_ns")
       manifest_.monotonic_to_real_ns = static_cast<std::int64_t>(*number);
+    else if (name == "command_user_ns")
+      manifest_.command_user_ns = *number;
+    else if (name == "command_system_ns")
+      manifest_.command_system_ns = *number;
     else if (name == "recorder_cpu_ns")
       manifest_.recorder_cpu_ns = *number;
     else if (name == "recorder_memory_bytes")

@@ -140,6 +140,8 @@ std::string manifest_rows_sql(const store::TraceReader& trace) {
       {"stop_reason", manifest.stop_reason},
       {"command", fmt::format("{}", fmt::join(manifest.command, " "))},
       {"command_status", fmt::format("{}", manifest.command_status)},
+      {"command_user_ns", fmt::format("{}", manifest.command_user_ns)},
+      {"command_system_ns", fmt::format("{}", manifest.command_system_ns)},
       {"host", manifest.host},
       {"kernel", manifest.kernel},
       {"machine", manifest.machine},

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -192,21 +193,35 @@ Result<void> Command::release(const std::vector<std::string>& environment) {
   return not_executable(name_, errno_text(code), code);
 }
 
-std::optional<int> Command::poll_status() {
+namespace {
+
+std::uint64_t ns_of(const timeval& time) {
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(time.tv_usec) * 1000;
+}
+
+} // namespace
+
+bool Command::reap(int flags) {
   int status = 0;
-  if (!status_ && ::waitpid(pid_, &status, WNOHANG) == pid_)
-    status_ = shell_status(status);
+  rusage used{};
+  if (::wait4(pid_, &status, flags, &used) != pid_)
+    return false;
+  status_ = shell_status(status);
+  cpu_time_ = {.user_ns = ns_of(used.ru_utime), .system_ns = ns_of(used.ru_stime)};
+  return true;
+}
+
+std::optional<int> Command::poll_status() {
+  if (!status_)
+    reap(WNOHANG);
   return status_;
 }
 
 int Command::wait_status() {
-  int status = 0;
-  while (!status_) {
-    if (::waitpid(pid_, &status, 0) == pid_)
-      status_ = shell_status(status);
-    else if (errno != EINTR)
+  while (!status_)
+    if (!reap(0) && errno != EINTR)
       status_ = EXIT_FAILURE;
-  }
   return *status_;
 }
 

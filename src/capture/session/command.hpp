@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -19,6 +20,12 @@ namespace iotrail::capture {
 // Finds the file of `name` in PATH, as a shell does. Fails with command_not_found, or with
 // command_not_executable.
 Result<std::filesystem::path> find_command(const std::string& name);
+
+// Of the command and of all children that it and they waited for, with what recording added.
+struct CpuTime {
+  std::uint64_t user_ns = 0;
+  std::uint64_t system_ns = 0;
+};
 
 class Command {
 public:
@@ -41,10 +48,12 @@ public:
   // The status as a shell shows it (128 + signal when killed), once the child has ended. Does not
   // wait.
   std::optional<int> poll_status();
-  int wait_status(); // waits for the end
+  int wait_status();                             // waits for the end
+  CpuTime cpu_time() const { return cpu_time_; } // 0 before the end is known
   void signal(int number) const;
 
 private:
+  bool reap(int flags);
   Command(pid_t pid, Fd go, Fd exec_error, std::string name);
 
   pid_t pid_;
@@ -53,6 +62,7 @@ private:
   std::string name_;
   bool released_ = false;
   std::optional<int> status_;
+  CpuTime cpu_time_;
 };
 
 } // namespace iotrail::capture

@@ -207,7 +207,9 @@ Result<void> Foreground::stop() {
   if (command_ && !status && stop_signal_ != 0)
     stop_reason_ += "; the command still runs";
   const DiskPatience patience(signals_, on_disk_wait_);
-  return recorder_->stop({.reason = stop_reason_, .command_status = status.value_or(-1)});
+  return recorder_->stop({.reason = stop_reason_,
+                          .command_status = status.value_or(-1),
+                          .command_cpu = command_ ? command_->cpu_time() : CpuTime{}});
 }
 
 // Of a recording that ended before its command.

@@ -322,6 +322,8 @@ Result<void> Recorder::close_trace(const End& end) {
   if (manifest_.stop_reason.empty())
     manifest_.stop_reason = end.reason;
   manifest_.command_status = end.command_status;
+  manifest_.command_user_ns = end.command_cpu.user_ns;
+  manifest_.command_system_ns = end.command_cpu.system_ns;
   if (options_.on_sample)
     options_.on_sample(manifest_);
   Result<void> finished = writer_->finish(manifest_);

@@ -24,6 +24,7 @@
 
 #include "base/result.hpp"
 #include "capture/request/request.hpp"
+#include "capture/session/command.hpp"
 #include "capture/session/loss_log.hpp"
 #include "capture/session/machine/disk_counters.hpp"
 #include "capture/session/machine/fuse_daemons.hpp"
@@ -75,6 +76,7 @@ int wait_ms(Step last);
 struct End {
   std::string reason;      // used if the recorder has none itself
   int command_status = -1; // as a shell shows it; -1: no command, or still running
+  CpuTime command_cpu;     // 0: no command, or still running
 };
 
 class Recorder {

@@ -115,6 +115,15 @@ std::string activity_in(const store::TraceReader& trace, const std::string& kind
                                        missing.size() == 1 ? "" : "s", fmt::join(missing, ", "));
 }
 
+// Computing and waiting look the same to a recorder of I/O, but not to the processor.
+Sentence with_cpu(const store::TraceReader& trace, Sentence run) {
+  const store::Manifest& manifest = trace.manifest();
+  const std::uint64_t cpu_ns = capped_sum(manifest.command_user_ns, manifest.command_system_ns);
+  if (cpu_ns > 0 && !run.empty())
+    run.add("; the command and its children computed for {cpu_ns}", {ns_value("cpu_ns", cpu_ns)});
+  return run;
+}
+
 } // namespace
 
 std::vector<Sentence> parts_of(const store::TraceReader& trace,
@@ -124,9 +133,10 @@ std::vector<Sentence> parts_of(const store::TraceReader& trace,
   if (!has_layers_of_calls(trace))
     return parts;
   if (const Section* run = section_with(sections, "run_parts"); run != nullptr && !is_part)
-    parts.push_back(listed(*run, "The run:", [](const SectionRows& rows, std::size_t row) {
-      return rows.text(row, "part");
-    }));
+    parts.push_back(
+        with_cpu(trace, listed(*run, "The run:", [](const SectionRows& rows, std::size_t row) {
+                   return rows.text(row, "part");
+                 })));
   if (const Section* time = section_with(sections, "file_time"))
     parts.push_back(listed(*time, calls_head(section_with(sections, "run_parts"), *time),
                            [&](const SectionRows& rows, std::size_t row) {

@@ -73,6 +73,8 @@ template <IsManifest Self, class F> void visit_members(Self& m, F&& f) {
   f("stop_reason", m.stop_reason);
   f("command", m.command);
   f("command_status", m.command_status);
+  f("command_user_ns", m.command_user_ns);
+  f("command_system_ns", m.command_system_ns);
   f("host", m.host);
   f("kernel", m.kernel);
   f("machine", m.machine);

@@ -126,6 +126,10 @@ struct Manifest {
   // recorded from its start, or the command of the first process named
   std::vector<std::string> command;
   int command_status = -1; // exit status as a shell shows it; -1: none or not known
+  // CPU time of the command and of all children that it and they waited for, in programs and in the
+  // kernel, with what recording added. Both 0: not known.
+  std::uint64_t command_user_ns = 0;
+  std::uint64_t command_system_ns = 0;
   std::string host;
   std::string kernel;
   std::string machine;
