@@ -87,7 +87,9 @@ class Stat(harness.AcceptanceTest):
         if "block" in stat.layers_recorded():
             moved = row("block", "write", direct)
             if moved is not None:
-                self.assertEqual(moved[1], 64 * 8192)
+                missed = stat.manifest["counters"].get("kernel_completion_missed", 0)  # of these writes, or of others
+                self.assertLessEqual(moved[1], 64 * 8192)
+                self.assertGreaterEqual(moved[1], (64 - missed) * 8192)
                 devices = int(stat.value("SELECT count(*) AS n FROM sum_devices WHERE bytes_written > 0"))
                 self.assertGreaterEqual(devices, 1)
 
@@ -125,6 +127,7 @@ class Stat(harness.AcceptanceTest):
         order = stat.value("SELECT count(*) AS n FROM sum_operations WHERE NOT (p50_ns <= p99_ns AND p99_ns <= max_ns)")
         self.assertEqual(int(order), 0)
 
+    @harness.long
     def test_full_table_keeps_sums_of_operations(self):
         folder = self.folder / "many"
         folder.mkdir()
@@ -152,6 +155,7 @@ class Stat(harness.AcceptanceTest):
         for row in rows:
             self.assertEqual((int(row["n"]), int(row["bytes"])), (2000, 200000), row)
 
+    @harness.long
     def test_real_programs(self):
         database = self.folder / "db"
         programs = {
@@ -206,6 +210,7 @@ class Stat(harness.AcceptanceTest):
         self.assertEqual(trace.manifest["state"], "INCOMPLETE")
         self.assertGreater(int(trace.value("SELECT sum(events) AS n FROM sums WHERE operation = 'write'")), 0)
 
+    @harness.long
     def test_full_disk_is_said_and_counted(self):
         disk = self.folder / "disk"
         disk.mkdir()
@@ -227,6 +232,7 @@ class Stat(harness.AcceptanceTest):
         self.assertEqual(verified.returncode, 1, verified.stdout)
         self.assertIn("the recording failed", verified.stdout)
 
+    @harness.long
     def test_halted_recorder_loses_nothing(self):
         path, ready = self.folder / "h.iotrail", self.folder / "ready"
         script = "import os, sys\nopen(sys.argv[1], 'w').close()\nfd = os.open('/dev/null', os.O_WRONLY)\n" \
