@@ -138,7 +138,7 @@ Action declare_diff(CLI::App& app, const Trailing&) {
          "Compare by operation, file, process or device; numbers in file names count as equal")
       ->type_name("SUBJECT")
       ->transform([](const std::string& by) { return by == "call" ? "operation" : by; }, "")
-      ->check(CLI::IsMember({"operation", "file", "process", "device"}));
+      ->check(CLI::IsMember({"operation", "file", "process", "device"}).description(""));
   app.add_option("--top", request->top, "Number of rows, the largest change first; default: 12")
       ->type_name("COUNT");
   app.add_option("--fail-if", request->fail_if,

@@ -307,7 +307,7 @@ Action declare_export(CLI::App& app, const Trailing&) {
          "--weight", target->weight,
          "The width of stacks (folded, speedscope, pprof): time of calls, or bytes at devices")
       ->type_name("time|bytes")
-      ->check(CLI::IsMember({"time", "bytes"}));
+      ->check(CLI::IsMember({"time", "bytes"}).description(""));
   app.add_option("--op", target->op,
                  "The operation that dot and mermaid show; default: the slowest")
       ->type_name("OPERATION");

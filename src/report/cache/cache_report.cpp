@@ -165,8 +165,8 @@ std::vector<Column> columns_of(const Study& study, const CacheOptions& options) 
       {.name = "misses",
        .title = study.has_reads() ? "reads missed" : "writes missed",
        .meaning = Meaning::count},
-      share_column("miss_share", "lru"),
-      {.name = "_curve", .title = "missed", .meaning = Meaning::spans, .drop_priority = 1},
+      share_column("miss_share", options.policies.empty() ? "missed" : "lru"),
+      {.name = "_curve", .title = "", .meaning = Meaning::spans, .drop_priority = 1},
       share_column("miss_error", "+-"),
       {.name = "all_misses", .meaning = Meaning::count}};
   columns[4].omit = Omit::if_zero;
