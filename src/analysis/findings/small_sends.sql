@@ -1,5 +1,5 @@
 -- id: F40
--- title: small sends over TCP
+-- title: small sends
 -- shown: sizes
 -- severity: note
 -- needs: calls
@@ -7,11 +7,12 @@
 -- limit: bytes = 512; larger sends are no finding
 -- rows: syscall_connection
 -- rows: syscall or syscall_copy >= $operations
--- sentence: {program} exchanged {sent_bytes} with {subject} in {operations} calls.
--- advice: Collect the data: TCP_CORK, MSG_MORE, writev.
-SELECT coalesce(comm, 'pid ' || pid) AS program, address AS subject, total(operations) AS operations, total(sent) AS sent_bytes,
+-- sentence: {program} sent {sent_bytes} to {subject} in {operations} calls, {mean_bytes} each.
+-- advice: Collect the data: writev, and for TCP MSG_MORE or TCP_CORK.
+SELECT coalesce(comm, 'pid ' || pid) AS program, coalesce(address, 'peers without a known address') AS subject,
+       total(sends) AS operations, total(sent) AS sent_bytes, total(sent) // nullif(total(sends), 0) AS mean_bytes,
        CAST(0 AS BIGINT) AS could_save_ns, CAST(NULL AS UBIGINT) AS op_id
 FROM connections
-WHERE sent > 0
+WHERE sent > 0 AND (address IS NULL OR address NOT LIKE 'unix:%')
 GROUP BY program, address
-HAVING total(operations) >= $operations AND total(sent) < $bytes * total(operations)
+HAVING total(sends) >= $operations AND total(sent) < $bytes * total(sends)

@@ -9,6 +9,7 @@
 --   sent, received    bytes, without those that were only peeked at (MSG_PEEK)
 --   operations        number of calls that sent or received, including sendfile and splice
 --   total_ns          sum of their durations
+--   sends             number of calls that sent a byte or more
 CREATE VIEW connections AS
 WITH
   calls AS (
@@ -39,13 +40,14 @@ WITH
     SELECT in_file, 0, greatest(result, 0), duration_ns FROM syscall_copy
   ),
   moved AS (
-    SELECT file, total(sent) AS sent, total(received) AS received, count(*) AS operations, total(duration_ns) AS total_ns
+    SELECT file, total(sent) AS sent, total(received) AS received, count(*) AS operations, total(duration_ns) AS total_ns,
+           count(*) FILTER (sent > 0) AS sends
     FROM calls_on_files WHERE file IN (SELECT socket FROM connected)
     GROUP BY file
   )
 SELECT c.since_ns AS since_ns, c.pid AS pid, p.comm AS comm, c.side AS side, s.text AS address, c.socket AS socket,
        coalesce(m.sent, 0) AS sent, coalesce(m.received, 0) AS received,
-       coalesce(m.operations, 0) AS operations, coalesce(m.total_ns, 0) AS total_ns
+       coalesce(m.operations, 0) AS operations, coalesce(m.total_ns, 0) AS total_ns, coalesce(m.sends, 0) AS sends
 FROM connected AS c
   LEFT JOIN moved AS m ON c.socket = m.file
   LEFT JOIN strings AS s ON c.address = s.string
