@@ -54,6 +54,23 @@ class Readable(harness.AcceptanceTest):
         self.require(recording, "syscall", "block")
         return recording, database
 
+    def discarded_bytes(self, device):
+        return 512 * int(pathlib.Path("/sys/block", pathlib.Path(device).name, "stat").read_text().split()[13])
+
+    def test_discards_that_no_call_waits_for(self):
+        """A journal's thread makes them when the commit with the removed files has ended."""
+        device, point = self.make_disk("ext4", 128 << 20)
+        self.assertEqual(harness.run("mount", "-o", "remount,discard", point).returncode, 0)
+        (point / "large").write_bytes(bytes(16 << 20))
+        harness.run("sync", "-f", point)
+        before = self.discarded_bytes(device)
+        stat = f"/sys/block/{pathlib.Path(device).name}/stat"
+        removes = f'rm "$1/large"; sync -f "$1"; until [ "$(awk \'{{ print $14 }}\' {stat})" -ge {(before + (16 << 20)) // 512} ]; do sleep 0.1; done'
+        recording = self.record("sh", "-c", removes, "sh", point)
+        self.require(recording, "syscall", "block")
+        screen = " ".join(" ".join(self.first_screen(recording.path)).split())
+        self.assertRegex(screen, rf"Not in the trace, for others or by the file system itself:.* {pathlib.Path(device).name} discarded (1[6-9]|2\d)\.\d MiB")
+
     def test_an_import_into_sqlite(self):
         recording, database = self.sqlite_import()
         with self.subTest("the first screen explains it"):

@@ -162,10 +162,11 @@ Sentence verdict_of(const std::vector<Section>& sections, bool is_part,
   return verdict;
 }
 
-Section notes_section(const Judgement& judgement, Sentence bytes) {
+Section notes_section(const Judgement& judgement, Sentence bytes, Sentence besides) {
   Section section{.id = "noticed"};
-  if (!bytes.empty())
-    section.intro.push_back(std::move(bytes));
+  for (Sentence* text : {&bytes, &besides})
+    if (!text->empty())
+      section.intro.push_back(std::move(*text));
   std::size_t shown = 0;
   for (const Finding& finding : judgement.findings)
     if (matters(finding, judgement) && finding.rule->name != kRefusalsRule && shown++ < kFindings) {
@@ -203,7 +204,8 @@ Sentence title_of(const store::TraceReader& trace, std::uint64_t run_ns) {
   const std::string command =
       shortened_end(fmt::format("{}", fmt::join(manifest.command, " ")), kCommandWidth);
   Sentence title = sentence(
-      "{what}: {run_ns}, {events} events",
+      events_of(trace) == 1 ? "{what}: {run_ns}, {events} event"
+                            : "{what}: {run_ns}, {events} events",
       {{"what", command.empty() ? trace.path().filename().string() : command, Meaning::command},
        ns_value("run_ns", run_ns),
        count_value("events", events_of(trace))});
@@ -262,10 +264,13 @@ Result<Document> make_first_screen(analysis::Engine& engine, std::string_view se
   auto bytes = has_calls ? bytes_of(engine, completeness) : Sentence{};
   if (!bytes)
     return std::unexpected(bytes.error());
+  const bool is_part = !selection.empty();
+  auto besides = is_part ? Sentence{} : disk_work_besides(engine);
+  if (!besides)
+    return std::unexpected(besides.error());
   const auto faults = page_faults_of(engine);
   if (!faults)
     return std::unexpected(faults.error());
-  const bool is_part = !selection.empty();
   const Result<std::string> server =
       has_server_time(document.sections) ? server_of(engine) : std::string(kServer);
   if (!server)
@@ -287,7 +292,7 @@ Result<Document> make_first_screen(analysis::Engine& engine, std::string_view se
     if (section.id == "run_parts" || section.id == "file_time")
       section.shown.clear(); // the sentences below the verdict have these rows
   document.sections.insert(document.sections.begin(), std::move(verdict));
-  document.sections.push_back(notes_section(judgement, std::move(*bytes)));
+  document.sections.push_back(notes_section(judgement, std::move(*bytes), std::move(*besides)));
   trace.check_all(); // no query may have read a damaged block
   if (!damage_sentences(trace).empty())
     document.sections.front().title.add("; the trace is damaged, so this may be wrong");

@@ -20,6 +20,9 @@ constexpr std::uint64_t kMappedBytes = 1U << 20U; // fewer hardly cost time
 
 constexpr std::uint64_t kPartKept = 20; // a twentieth of what was written is worth a word
 
+constexpr std::uint64_t kBesidesBytes = 1U << 20U; // fewer are any machine's own
+constexpr std::size_t kBesides = 3;
+
 constexpr std::size_t kHungCalls = 2;
 constexpr std::size_t kRefusals = 2;
 
@@ -147,6 +150,32 @@ Result<Sentence> bytes_of(analysis::Engine& engine, const Completeness& complete
     text.add("; {failed} failed", {bytes_value("failed", failed)});
   if (*kept > 0 && *kept * kPartKept >= written)
     text.add("; {kept} still in the cache when the recording ended", {bytes_value("kept", *kept)});
+  return text;
+}
+
+Result<Sentence> disk_work_besides(analysis::Engine& engine) {
+  if (engine.trace().manifest().disks.empty())
+    return Sentence{};
+  const auto rows = SmallResult::query(
+      engine,
+      fmt::format("SELECT device_name, direction, absent FROM disk_balance WHERE recorded = "
+                  "'followed' AND unit = 'bytes' AND absent >= {} AND absent * {} >= in_trace "
+                  "AND device IN (SELECT device FROM disk_balance WHERE in_trace > 0) "
+                  "ORDER BY absent DESC, device, direction",
+                  kBesidesBytes, kPartKept));
+  if (!rows)
+    return std::unexpected(rows.error());
+  Sentence text;
+  for (std::size_t row = 0; row < std::min(rows->size(), kBesides); ++row) {
+    const std::string direction = rows->text(row, "direction");
+    const std::string did =
+        direction == "write" ? "wrote" : direction + (direction == "read" ? "" : "ed");
+    if (row == 0)
+      text = sentence("Not in the trace, for others or by the file system itself:");
+    text.add(row == 0 ? " {device} {did} {bytes}" : ", {device} {did} {bytes}",
+             {text_value("device", rows->text(row, "device_name")), text_value("did", did),
+              bytes_value("bytes", rows->number(row, "absent"))});
+  }
   return text;
 }
 

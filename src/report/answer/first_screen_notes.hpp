@@ -26,6 +26,10 @@ Result<std::vector<Sentence>> refusals_of(analysis::Engine& engine);
 // Empty: disks wrote nothing.
 Result<Sentence> bytes_of(analysis::Engine& engine, const Completeness& completeness);
 
+// What the disks of this I/O counted beyond the trace: "Not in the trace, for others or by the file
+// system itself: sda discarded 4.47 GiB, wrote 1.48 MiB". Empty: hardly anything.
+Result<Sentence> disk_work_besides(analysis::Engine& engine);
+
 // "the FUSE daemon sshfs[7]" if all waits for servers are for that one; "servers, mostly the FUSE
 // daemon sshfs[7]" if most are; else "a server".
 Result<std::string> server_of(analysis::Engine& engine);
