@@ -55,7 +55,11 @@ class Journals(harness.AcceptanceTest):
         made = harness.run("mkfs.ext4", "-q", "-b", 4096, "-E", "lazy_itable_init=0,lazy_journal_init=0", *options, device)
         self.assertEqual(made.returncode, 0, made.stderr)
 
-    def check_disks(self, recording, *devices):
+    def flushes_of(self, device):
+        """As the kernel counts them."""
+        return int(pathlib.Path("/sys/block", pathlib.Path(device).name, "stat").read_text().split()[15])
+
+    def check_disks(self, recording, *devices, not_flushed=()):
         """The bytes written and the flushes, all of them, and each with the program's operation."""
         self.require(recording, "block")
         if recording.manifest["counters"].get("kernel_completion_missed", 0):
@@ -64,7 +68,7 @@ class Journals(harness.AcceptanceTest):
             name = pathlib.Path(device).name
             rows = recording.query(f"SELECT direction, counted, in_trace, absent, surplus FROM disk_balance WHERE device_name = '{name}' "
                                    "AND direction IN ('write', 'flush') ORDER BY direction")
-            self.assertEqual([row["direction"] for row in rows], ["flush", "write"], name)
+            self.assertEqual([row["direction"] for row in rows], ["write"] if device in not_flushed else ["flush", "write"], name)
             for row in rows:
                 self.assertEqual((int(row["absent"]), int(row["surplus"])), (0, 0), f"{name}: {rows}")
                 self.assertGreaterEqual(int(row["counted"]), COUNT if row["direction"] == "flush" else 4096, name)
@@ -79,8 +83,12 @@ class Journals(harness.AcceptanceTest):
         disk, journal = self.make_bare_disk(DISK_BYTES), self.make_bare_disk(JOURNAL_BYTES, "journal")
         self.assertEqual(harness.run("mke2fs", "-q", "-b", 4096, "-O", "journal_dev", journal).returncode, 0)
         self.make_ext4(disk, "-J", f"device={journal}")
-        recording = self.record_of("python3", "-c", SYNCS, self.mount(disk))
-        self.check_disks(recording, disk, journal)
+        point = self.mount(disk)
+        before = self.flushes_of(disk)
+        recording = self.record_of("python3", "-c", SYNCS, point)
+        # Linux 6.12 and before flush the disk of the data only where ext4 waits for that data in order.
+        not_flushed = [disk] if self.flushes_of(disk) == before else []
+        self.check_disks(recording, disk, journal, not_flushed=not_flushed)
         name = pathlib.Path(journal).name
         calls = recording.query(f"SELECT DISTINCT o.class, o.call FROM links AS l JOIN devices AS d USING (device) JOIN operations AS o ON l.op_id = o.op_id "
                                 f"WHERE d.name = '{name}' AND o.layer = 'syscall'")

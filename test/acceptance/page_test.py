@@ -348,6 +348,7 @@ class Page(harness.AcceptanceTest):
             self.assertGreater(page.value("document.querySelector('#slowest-trails .spans i').getBoundingClientRect().width"), 1)
 
     @needs_browser
+    @harness.long
     def test_page_fits_a_phone_and_follows_the_colour_scheme(self):
         path = self.small_page()
         with browser.Browser() as page:

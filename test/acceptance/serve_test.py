@@ -296,6 +296,7 @@ class Serve(harness.AcceptanceTest):
         return [each for each in page.troubles() if not (isinstance(each, str) and each.startswith(served.address))]
 
     @needs_browser
+    @harness.long
     def test_pages_in_a_browser(self):
         shutil.copytree(self.trace(), self.folder / f"{HOSTILE}.iotrail")
         with Served(self.folder) as served, browser.Browser() as page:

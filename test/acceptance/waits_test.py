@@ -99,7 +99,8 @@ class Waits(harness.AcceptanceTest):
         (faults,) = recording.query("SELECT wait_ns, bytes FROM fault_reads")
         waited = recording.value("SELECT sum(blocked_ns) FROM waits WHERE op_id = 0")
         self.assertGreaterEqual(faults["wait_ns"], waited)
-        self.assertIn("in page faults", " ".join(harness.run(harness.IOTRAIL, "report", recording.path).stdout.split()))
+        # In a long run their share is small, and the bytes are named instead.
+        self.assertRegex(" ".join(harness.run(harness.IOTRAIL, "report", recording.path).stdout.split()), "(in|for) page faults")
 
     def test_programs(self):
         self.require_program("sqlite3")
