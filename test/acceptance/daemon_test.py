@@ -6,9 +6,10 @@ import harness
 
 FILES = 10
 BACKGROUND = "</dev/null >/dev/null 2>&1 &"
-# These end at once. One leaves a process that writes files after a second, the other one that only waits.
+# These leave a process behind: one that writes files after a second, and one that only waits. Without the kernel's layers a
+# process is known from its first call on a file, so that the second command waits for that.
 WRITER = f"(sleep 1; for i in $(seq {FILES}); do echo x >$0/file$i; done) {BACKGROUND}"
-SLEEPER = f"sleep 1000 {BACKGROUND}"
+SLEEPER = f"(: >$0/started; exec sleep 1000) {BACKGROUND} until [ -e $0/started ]; do sleep 0.05; done"
 
 
 class Daemons(harness.AcceptanceTest):
@@ -23,7 +24,7 @@ class Daemons(harness.AcceptanceTest):
         return name
 
     def check_named(self, layers):
-        recording = self.record("sh", "-c", SLEEPER, options=("--layers", layers))
+        recording = self.record("sh", "-c", SLEEPER, self.folder, options=("--layers", layers))
         name = self.end_sleeper(recording)
         self.require(recording, *layers.split(","))
         self.assertIn("1 process, no longer recorded", " ".join(recording.process.stderr.split()))
@@ -54,7 +55,7 @@ class Daemons(harness.AcceptanceTest):
                 self.assertEqual(recording.manifest["stop_reason"], "command ended, and all that it started")
 
     def test_followed_until_the_time_is_over(self):
-        recording = self.record("sh", "-c", SLEEPER + " exit 5", expect=5,
+        recording = self.record("sh", "-c", SLEEPER + "; exit 5", self.folder, expect=5,
                                 options=("--layers", "app", "--follow", "--time", "1500ms"))
         self.assertEqual(recording.manifest["stop_reason"], "time limit")
         self.end_sleeper(recording)
