@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -193,22 +192,13 @@ Result<void> Command::release(const std::vector<std::string>& environment) {
   return not_executable(name_, errno_text(code), code);
 }
 
-namespace {
-
-std::uint64_t ns_of(const timeval& time) {
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
-         static_cast<std::uint64_t>(time.tv_usec) * 1000;
-}
-
-} // namespace
-
 bool Command::reap(int flags) {
   int status = 0;
   rusage used{};
   if (::wait4(pid_, &status, flags, &used) != pid_)
     return false;
   status_ = shell_status(status);
-  cpu_time_ = {.user_ns = ns_of(used.ru_utime), .system_ns = ns_of(used.ru_stime)};
+  cpu_time_ = cpu_time_of(used);
   return true;
 }
 

@@ -6,7 +6,6 @@
 
 #include <sys/types.h>
 
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -14,18 +13,13 @@
 
 #include "base/fd.hpp"
 #include "base/result.hpp"
+#include "capture/session/own_cost.hpp"
 
 namespace iotrail::capture {
 
 // Finds the file of `name` in PATH, as a shell does. Fails with command_not_found, or with
 // command_not_executable.
 Result<std::filesystem::path> find_command(const std::string& name);
-
-// Of the command and of all children that it and they waited for, with what recording added.
-struct CpuTime {
-  std::uint64_t user_ns = 0;
-  std::uint64_t system_ns = 0;
-};
 
 class Command {
 public:
@@ -48,8 +42,10 @@ public:
   // The status as a shell shows it (128 + signal when killed), once the child has ended. Does not
   // wait.
   std::optional<int> poll_status();
-  int wait_status();                             // waits for the end
-  CpuTime cpu_time() const { return cpu_time_; } // 0 before the end is known
+  int wait_status(); // waits for the end
+  // Of the command and of all children that it and they waited for, with what recording added. 0 before
+  // the end is known.
+  CpuTime cpu_time() const { return cpu_time_; }
   void signal(int number) const;
 
 private:

@@ -1,21 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "capture/session/own_cost.hpp"
 
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
 
 namespace iotrail::capture {
 
+namespace {
+
+std::uint64_t ns_of(const timeval& time) {
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U +
+         static_cast<std::uint64_t>(time.tv_usec) * 1000U;
+}
+
+} // namespace
+
+CpuTime cpu_time_of(const rusage& usage) {
+  return {.user_ns = ns_of(usage.ru_utime), .system_ns = ns_of(usage.ru_stime)};
+}
+
 std::uint64_t cpu_time_ns() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
-  const auto ns = [](const timeval& time) {
-    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U +
-           static_cast<std::uint64_t>(time.tv_usec) * 1000U;
-  };
-  return ns(usage.ru_utime) + ns(usage.ru_stime);
+  const CpuTime time = cpu_time_of(usage);
+  return time.user_ns + time.system_ns;
 }
 
 std::uint64_t own_memory_bytes() {

@@ -24,10 +24,10 @@
 
 #include "base/result.hpp"
 #include "capture/request/request.hpp"
-#include "capture/session/command.hpp"
 #include "capture/session/loss_log.hpp"
 #include "capture/session/machine/disk_counters.hpp"
 #include "capture/session/machine/fuse_daemons.hpp"
+#include "capture/session/own_cost.hpp"
 #include "capture/source.hpp"
 #include "capture/tasks/tasks.hpp"
 #include "store/format/manifest.hpp"
