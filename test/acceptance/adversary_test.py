@@ -207,6 +207,18 @@ class Adversary(harness.AcceptanceTest):
                 self.read_crafted(f"odd{number}", text, ("info", "script") + (("report",) if number % 10 == 0 else ()))
 
     def test_tables_and_columns_of_a_crafted_schema(self):
+        for name, manifest in self.crafted_schemas().items():
+            with self.subTest(name):
+                more = ("report",) if name in ("view", "text_for_numbers") else ()
+                self.read_crafted(name, manifest, ("info", "query", *more))
+
+    @harness.long
+    def test_all_readers_of_crafted_schemas(self):
+        for name, manifest in self.crafted_schemas().items():
+            with self.subTest(name):
+                self.read_crafted(name, manifest, ("script", "export", "report"))
+
+    def crafted_schemas(self):
         def with_table(**changes):
             manifest = json.loads(json.dumps(self.manifest))
             manifest["schema"][0].update(changes)
@@ -215,7 +227,7 @@ class Adversary(harness.AcceptanceTest):
         columns = self.manifest["schema"][0]["columns"]
         second = self.manifest["schema"][1]
         deep = json.loads("[" * 500 + "]" * 500)
-        crafted = {
+        return {
             "kind_of_another": with_table(kind=second["kind"]),
             "name_of_another": with_table(name=second["name"]),
             "no_columns": with_table(columns=[]),
@@ -226,11 +238,6 @@ class Adversary(harness.AcceptanceTest):
             "deep": dict(self.manifest, x=deep),
             "many_hooks": dict(self.manifest, hooks=[{}] * 300000),
         }
-        for name, manifest in crafted.items():
-            with self.subTest(name):
-                more = ("report",) if name in ("view", "text_for_numbers") else ()
-                self.read_crafted(name, manifest, ("info", "query", *more))
-
     def test_export_stays_in_its_directory(self):
         for number, name in enumerate(("../../../evil", "/tmp/iotrail-evil", "a/b", "..", "")):
             manifest = json.loads(json.dumps(self.manifest))

@@ -203,7 +203,7 @@ class Crash(harness.AcceptanceTest):
         self.assertEqual(harness.Recording(path, None).manifest["state"], "INCOMPLETE")
 
     def test_killed_program_loses_nothing(self):
-        for number in (1, 50000):
+        for number in (1, 1000, 50000):
             with self.subTest(number=number):
                 out = self.folder / f"out{number}"
                 recording = self.record(sys.executable, "-c", SUICIDAL_WRITER, out, number, name=str(number), expect=137)

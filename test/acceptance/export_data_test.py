@@ -178,8 +178,14 @@ class ExportData(export_fixture.ExportTest):
         self.assertEqual(database.execute("SELECT sum(bytes) FROM links WHERE completed_ns IS NOT NULL").fetchone(), (self.weights()["bytes"],))
 
     def test_a_database_takes_its_name_as_it_is(self):
+        self.check_names({"sqlite": ("file:x.sqlite",), "duckdb": (":memory:",)})
+
+    @harness.long
+    def test_a_database_takes_other_names_as_they_are(self):
+        self.check_names({"sqlite": (":memory:", "plain.sqlite"), "duckdb": ("md:x", "plain.duckdb")})
+
+    def check_names(self, names):
         """No name is an order to the library, and what stands beside the file stays."""
-        names = {"sqlite": ("file:x.sqlite", "plain.sqlite"), "duckdb": (":memory:",)}
         for form, outputs in names.items():
             folder = self.folder / form
             folder.mkdir()

@@ -44,7 +44,14 @@ class Inheritance(harness.AcceptanceTest):
         self.assert_inherited(lambda: signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1, signal.SIGTERM, signal.SIGPIPE}))
 
     def test_closed_streams(self):
-        for number, streams in enumerate(((1,), (0, 1, 2))):
+        self.check_closed(((1,), (0, 1, 2)))
+
+    @harness.long
+    def test_other_closed_streams(self):
+        self.check_closed(((0,), (2,)))
+
+    def check_closed(self, cases):
+        for number, streams in enumerate(cases):
             with self.subTest(streams=streams):
                 self.folder = self.folder / str(number)
                 self.folder.mkdir()

@@ -184,7 +184,7 @@ class Output(harness.AcceptanceTest):
         words = [("--help",), ("--version",), ("doctor",), ("schema",), ("list", self.folder), ("query", path, "--tables"),
                  ("report", path, "--by", "file"), ("serve", path), ("diff", path, path), ("cache", path), ("profile", path), ("replay", path, "--into", self.folder / "again"), ("as", "iotrace", "--version"), ("export", path, "--to", "csv", "--table", "files")]
         words += [(verb, path, *more) for verb, more in of_trace.items()]
-        words += [(verb, path, "--json") for verb in ("report", "info")]
+        words += [(verb, path, "--json") for verb in ("report", "findings", "explain", "verify", "info")]
         words += [("doctor", "--json"), ("list", self.folder, "--json"), ("schema", "--json"), ("record", "--help")]
         verbs = re.findall(r"^  ([a-z]+) ", harness.run(harness.IOTRAIL, "--help").stdout, re.MULTILINE)
         silent = {"record", "run", "mount", "import", "stat", "snapshot", "tag", "remove", "mcp", "anonymize", "watch"}  # write to standard error, or nothing unless asked

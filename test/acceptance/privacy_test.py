@@ -18,8 +18,14 @@ class Privacy(harness.AcceptanceTest):
         return "".join(texts) + (path / "manifest.json").read_text()
 
     def test_arguments_are_kept_unless_dropped(self):
+        self.check_arguments("app,syscall,process" if os.geteuid() == 0 else "app")
+
+    @harness.long
+    def test_arguments_of_the_app_layer_are_kept_unless_dropped(self):
+        self.check_arguments("app")
+
+    def check_arguments(self, layers):
         command = ("sh", "-c", f"true; {sys.executable} -c pass {SECRET}; : {SECRET}")
-        layers = "app,syscall,process" if os.geteuid() == 0 else "app"
         kept = self.record(*command, options=("-l", layers), name="kept")
         self.assertIn(SECRET, self.everything_in(kept.path))
         dropped = self.record(*command, options=("-l", layers, "--no-arguments"), name="dropped")

@@ -23,7 +23,7 @@ namespace iotrail::live {
 
 namespace {
 
-constexpr int kChildrenOfEachKind = 75;
+constexpr int kChildrenOfEachKind = 250;
 constexpr int kReadsOfChild = 13;
 constexpr int kThreads = 5000;
 constexpr int kThreadsAtOnce = 100;
@@ -273,7 +273,7 @@ const Child kSpawner("spawner", [](const std::string& directory) {
 
 } // namespace
 
-TEST(preload_processes, hundreds_of_children_of_all_kinds) {
+TEST(preload_processes, thousand_children_of_all_kinds) {
   const auto recording = AppRecording::of_child("children");
   expect_complete(recording);
   const std::string name = recording.in_directory("data");
@@ -330,7 +330,7 @@ TEST(preload_processes, signal_handler_loses_nothing) {
 
 TEST(preload_processes, acknowledged_calls_of_a_killed_program_are_recorded) {
   std::mt19937 random(42);
-  for (int round = 0; round < 10; ++round) {
+  for (int round = 0; round < 40; ++round) {
     const ScratchDirectory shared;
     const std::string file = shared / "acknowledged";
     const int handle = open(file.c_str(), O_RDWR | O_CREAT, 0600);
