@@ -19,12 +19,24 @@ struct file_table {
 };
 struct file_table first_files SEC(".maps");
 
+/*
+ * libbpf makes one table only to show the kernel what the tables are like. The kernel does not
+ * compare their sizes, so that this one is small.
+ */
+struct file_pattern {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __uint(max_entries, 1);
+  __type(key, struct iot_file_key);
+  __type(value, iot_u32);
+};
+
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
   __uint(max_entries, IOT_FILE_TABLES);
   __type(key, iot_u32);
-  __array(values, struct file_table);
-} file_tables SEC(".maps") = {.values = {&first_files}};
+  __array(values, struct file_pattern);
+} file_tables SEC(".maps") = {.values = {(void*)&first_files}};
 
 extern struct iot_file_ages file_ages; /* file.bpf.c */
 
