@@ -153,8 +153,8 @@ public:
 
 private:
   static bool begins_list(std::string_view word) {
-    static constexpr std::array<std::string_view, 6> kWords = {"from",  "join",    "table",
-                                                               "pivot", "unpivot", "summarize"};
+    static constexpr std::array<std::string_view, 7> kWords = {
+        "from", "join", "table", "pivot", "unpivot", "summarize", "describe"};
     return is_one_of(kWords, word);
   }
   static bool ends_list(std::string_view word) {
@@ -187,7 +187,8 @@ private:
     } else if (expects_name_ && !ends) {
       names_.emplace_back(word);
     }
-    expects_name_ = begins_list(word);
+    const bool is_first = last_[0].empty();
+    expects_name_ = begins_list(word) || (word == "desc" && is_first); // elsewhere a sort order
     if (expects_name_)
       in_list_.back() = true;
     else if (ends)
@@ -244,21 +245,32 @@ std::vector<std::string_view> statements_of(std::string_view sql) {
   return statements;
 }
 
+// Whether DESCRIBE and `next` list all relations: DESCRIBE NAME and DESCRIBE SELECT do not.
+static bool describes_all(std::string_view next) {
+  static constexpr std::array<std::string_view, 5> kAll = {"all", "tables", "databases", "schemas",
+                                                           "variables"};
+  return next.empty() || next == ")" || next == ";" || is_one_of(kAll, next);
+}
+
 bool lists_relations(std::string_view sql) {
   const std::string small = in_small_letters(sql);
   SqlWords words(small);
-  auto word = words.next();
-  if (word == "desc") // elsewhere a sort order
-    return true;
-  for (; !word.empty(); word = words.next()) {
+  std::string_view before;
+  bool describes = false; // the word before says so
+  for (auto word = words.next_token();; word = words.next_token()) {
+    if (describes && describes_all(word))
+      return true;
+    if (word.empty())
+      return false;
     if (word == "show") // shown_path_at() is not this word
       return true;
     for (const std::string_view begin :
-         {"show_", "describe", "information_schema", "duckdb_", "pg_", "sqlite_", "pragma"})
+         {"show_", "information_schema", "duckdb_", "pg_", "sqlite_", "pragma"})
       if (word.starts_with(begin))
         return true;
+    describes = word == "describe" || (word == "desc" && before.empty()); // else a sort order
+    before = word;
   }
-  return false;
 }
 
 void LazyRelations::add_entry(std::span<const std::string> names, Definition definition) {

@@ -50,10 +50,13 @@ TEST(definitions, statements_without_an_end_are_read_to_theirs) {
 }
 
 TEST(definitions, a_statement_that_lists_relations_is_known) {
-  for (const char* sql : {"SHOW TABLES", "DESCRIBE", "desc", "FROM information_schema.tables",
+  for (const char* sql : {"SHOW TABLES", "DESCRIBE", "desc", "desc;", "FROM (DESCRIBE)",
+                          "DESCRIBE tables", "FROM information_schema.tables",
                           "SELECT * FROM DuckDB_Views()", "FROM pg_catalog.pg_class"})
     EXPECT_TRUE(lists_relations(sql)) << sql;
-  EXPECT_FALSE(lists_relations("FROM base ORDER BY x DESC"));
+  for (const char* sql :
+       {"FROM base ORDER BY x DESC", "DESCRIBE base", "desc FROM base", "FROM (DESCRIBE SELECT 1)"})
+    EXPECT_FALSE(lists_relations(sql)) << sql;
 }
 
 TEST(definitions, only_what_is_read_or_called_is_a_reference) {
@@ -65,6 +68,8 @@ TEST(definitions, only_what_is_read_or_called_is_a_reference) {
     return names;
   };
   EXPECT_EQ(references("SELECT base, top AS other FROM \"Pair\" AS left_one"), Names{"pair"});
+  EXPECT_EQ(references("DESCRIBE a"), Names{"a"});
+  EXPECT_EQ(references("desc a"), Names{"a"});
   EXPECT_EQ(
       references("SELECT 1 FROM a AS x, (SELECT z, y FROM b) AS c, d ASOF LEFT JOIN e ON x.f = g"),
       (Names{"a", "b", "d", "e"}));
