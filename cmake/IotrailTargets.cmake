@@ -27,13 +27,18 @@ if(IOTRAIL_PRECOMPILE)
     "$<$<COMPILE_LANG_AND_ID:CXX,Clang>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
 
-# Optimisation takes half of a unit's compilation. On, tests and what iotrail_seldom_run() marks do without: it serves ./check.
+# Optimisation takes half of a unit's compilation. On, tests and what the next two macros mark do without: it serves ./check.
 option(IOTRAIL_SELDOM_UNOPTIMIZED "Do not optimise tests and code that runs seldom" OFF)
 
 # iotrail_seldom_run(): this folder's code and that below handles hundreds of things, not millions. The release optimises it
 # less, which saves a sixth of its compilation.
 macro(iotrail_seldom_run)
   add_compile_options("$<$<CONFIG:Release>:-O1>")
+  iotrail_handles_little_in_tests()
+endmacro()
+
+# iotrail_handles_little_in_tests(): the same of code that the release optimises fully.
+macro(iotrail_handles_little_in_tests)
   if(IOTRAIL_SELDOM_UNOPTIMIZED AND NOT iotrail_unoptimized)
     set(iotrail_unoptimized ON)
     add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-O0>")

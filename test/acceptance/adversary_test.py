@@ -17,7 +17,7 @@ import subprocess
 import harness
 
 FAILED = 1
-CORRUPTIONS, ALL_CORRUPTIONS = 9, 300
+CORRUPTIONS, ALL_CORRUPTIONS = 6, 300
 SEGMENT_HEADER = 48
 TOTALS = "SELECT event, count(*) AS n, sum(bytes) AS bytes, sum(duration_ns) AS ns, count(path) FROM operations GROUP BY event ORDER BY event"
 READERS = {
@@ -209,8 +209,7 @@ class Adversary(harness.AcceptanceTest):
     def test_tables_and_columns_of_a_crafted_schema(self):
         for name, manifest in self.crafted_schemas().items():
             with self.subTest(name):
-                more = ("report",) if name in ("view", "text_for_numbers") else ()
-                self.read_crafted(name, manifest, ("info", "query", *more))
+                self.read_crafted(name, manifest, ("info", "query"))
 
     @harness.long
     def test_all_readers_of_crafted_schemas(self):
@@ -305,6 +304,7 @@ class Adversary(harness.AcceptanceTest):
             self.assert_harmless(self.on_terminal(harness.IOTRAIL, verb, recording.path, *(["SELECT * FROM files"] if verb == "query" else [])), verb)
         self.assertEqual(recording.value(f"SELECT count(*) > 0 FROM files WHERE path = '{evil}'"), True)
 
+    @harness.in_both
     def test_links_fifos_and_devices(self):
         target = self.folder / "target"
         target.write_text("precious")
@@ -317,7 +317,7 @@ class Adversary(harness.AcceptanceTest):
             "loop": lambda path: path.symlink_to(path),
         }
         for kind, make in makers.items():
-            for name in ("manifest.json", "manifest.json.next", "dictionary.seg", "events-0001.seg", "events-0002.seg"):
+            for name in harness.first(2, ("manifest.json", "events-0001.seg", "manifest.json.next", "dictionary.seg", "events-0002.seg")):
                 with self.subTest(kind=kind, name=name):
                     trace = self.copy(f"{kind}-{name}")
                     (trace / name).unlink(missing_ok=True)

@@ -262,17 +262,19 @@ class BadInput(harness.AcceptanceTest):
         (path / "manifest.json").write_text(json.dumps(manifest))
         self.refused(FAILED, "report", path, says="99")
 
+    @harness.in_both
     def test_truncated_and_damaged_trace(self):
         path = self.recorded_once("ls", "-lR", "/usr/include/linux", name="big")
         segment = sorted(path.glob("events-*.seg"))[0]
         whole = segment.read_bytes()
-        for change in (whole[:len(whole) // 2], whole[:1000] + bytes(200) + whole[1200:], b""):
+        for change in harness.first(2, (whole[:len(whole) // 2], b"", whole[:1000] + bytes(200) + whole[1200:])):
             segment.chmod(0o644)
             segment.write_bytes(change)
             process = harness.run(harness.IOTRAIL, "report", "--full", path)
             self.assertIn(process.returncode, (0, FAILED), process.stderr)
             self.assertIn("damage", (process.stdout + process.stderr).lower())
 
+    @harness.in_both
     def test_every_answer_from_a_damaged_trace_says_so(self):
         """One byte of a block is wrong and half of the events are missing: no verb presents the
         rest as complete."""
@@ -281,13 +283,13 @@ class BadInput(harness.AcceptanceTest):
         whole = segment.read_bytes()
         segment.chmod(0o644)
         segment.write_bytes(whole[:len(whole) // 2] + bytes([whole[len(whole) // 2] ^ 1]) + whole[len(whole) // 2 + 1:])
-        for verb, *options in (("report",), ("report", "--by", "file"), ("report", "--by", "process"), ("report", "--by", "operation"),
-                               ("explain",), ("explain", "--at", "1ms"), ("query", "FROM events"),
-                               ("script",), ("export", "--to", "jsonl")):
+        for verb, *options in harness.first(5, (("report",), ("explain",), ("query", "FROM events"), ("script",), ("export", "--to", "jsonl"),
+                                                ("report", "--by", "file"), ("report", "--by", "process"), ("report", "--by", "operation"),
+                                                ("explain", "--at", "1ms"))):
             with self.subTest(verb=verb, options=options):
                 process = harness.run(harness.IOTRAIL, verb, path, *options)
                 self.assertIn("DAMAGED TRACE", process.stdout + process.stderr)
-        for options in ((), ("--by", "file")):
+        for options in harness.first(1, (("--by", "file"), ())):
             process = harness.run(harness.IOTRAIL, "report", path, "--json", *options)
             self.assertEqual(process.returncode, 0, process.stderr)
             self.assertTrue(any("DAMAGED TRACE" in text for text in json.loads(process.stdout)["warnings"]))
@@ -295,7 +297,7 @@ class BadInput(harness.AcceptanceTest):
             process = harness.run(harness.IOTRAIL, *words)
             self.assertEqual(process.returncode, FAILED)
             self.assertIn("DAMAGED TRACE", process.stderr)
-        self.assertEqual(json.loads(harness.run(harness.IOTRAIL, "report", self.good_trace(), "--json").stdout)["warnings"], [])
+        self.assertEqual(json.loads(harness.run(harness.IOTRAIL, "report", self.good_trace(), "--json", "--by", "file").stdout)["warnings"], [])
 
     @harness.long
     def test_every_answer_from_a_choice_of_calls_says_so(self):
@@ -342,11 +344,12 @@ class BadInput(harness.AcceptanceTest):
         self.refused(USAGE, "query", path, "--describe", "colour", says=("'colour'", "--tables"))
         self.refused(USAGE, "query", path, says="--tables")
 
+    @harness.in_both
     def test_report_without_matching_rows(self):
         path = self.record("sh", "-c", "cat /etc/passwd; true", name="good").path
         for option, value, says in (("--process", "NONE", ("--process NONE", "cat")), ("--file", "NONE", ("--file NONE", "/etc/passwd")),
                                     ("--since", "1h", ("--since 1h", "its run", "--since and --until count"))):
-            for form in ((), ("--json",)):
+            for form in harness.first(1, ((), ("--json",))):
                 process = self.refused(FAILED, "report", path, option, value, *form, says=("nothing in the trace matches", *says))
                 self.assertEqual(process.stdout, "")
 
@@ -358,9 +361,10 @@ class BadInput(harness.AcceptanceTest):
             for value in ("foo", "0", "-5", "1.5G", "5parsecs", "99999999999T"):
                 self.refused(USAGE, "record", f"{option}={value}", "--", "true", says=(f"{option} {value}", "64M"))
 
+    @harness.in_both
     def test_a_report_is_sorted_by_its_headings(self):
         path = self.good_trace()
-        for heading in ("calls", "dev write", "Dev_Write", "device_bytes_written", "time", "written"):
+        for heading in harness.first(2, ("Dev_Write", "time", "calls", "dev write", "device_bytes_written", "written")):
             process = harness.run(harness.IOTRAIL, "report", path, "--by", "file", "--sort", heading)
             self.assertEqual(process.returncode, 0, process.stderr)
 

@@ -266,6 +266,7 @@ class Choices(harness.AcceptanceTest):
         actor = self.running("write main 5", "child child 7")
         self.assertEqual(self.writes(self.record_running(["-p", actor.pid, "--exclude-pid", actor.pid], actor)), {"child": 7})
 
+    @harness.long
     def test_pages_that_others_flush(self):
         _, point = self.make_disk("ext4", 64 << 20)
         target = point / "target"
@@ -337,6 +338,7 @@ class Choices(harness.AcceptanceTest):
         self.assertEqual(recording.manifest["sample_of"], 8)
         self.assertIn("A SAMPLE: of 8 calls one was recorded", harness.run(harness.IOTRAIL, "report", "--full", recording.path).stdout)
 
+    @harness.long
     def test_a_sample_of_direct_calls_has_all_their_requests(self):
         recording = self.sampled(4, "psync", "--rw=randread", "--direct=1", calls="syscall_read")
         self.assert_each_has_its_bio(recording, "syscall_read")

@@ -149,6 +149,7 @@ pg_ctl -D data -w -m fast stop >/dev/null
         self.assertEqual(self.calls_of(recording, "syscall_sync", "copy/%", "c.call = 'fsync'")[0], len(files))
         self.assertEqual(self.calls_of(recording, "syscall_write", "copy/%")[1], sum(path.stat().st_size for path in files))
 
+    @harness.long
     def test_a_build(self):
         self.require_program("g++")
         for number in range(4):

@@ -177,6 +177,7 @@ class ExportData(export_fixture.ExportTest):
         self.assertEqual(written, self.sum_of("bytes", "operations", "class = 'write' AND layer = 'syscall'"))
         self.assertEqual(database.execute("SELECT sum(bytes) FROM links WHERE completed_ns IS NOT NULL").fetchone(), (self.weights()["bytes"],))
 
+    @harness.long
     def test_a_database_takes_its_name_as_it_is(self):
         self.check_names({"sqlite": ("file:x.sqlite",), "duckdb": (":memory:",)})
 
@@ -208,19 +209,24 @@ class ExportData(export_fixture.ExportTest):
         self.assertEqual(asked.returncode, 0, asked.stderr)
         return json.loads(asked.stdout)
 
-    def test_duckdb_and_parquet_have_the_tables(self):
-        database = self.export("t.duckdb")
-        folder = self.export("out", to="parquet")
+    def assert_has_the_tables(self, place_of, before=""):
         counts = self.counts()
-        for places in ({name: f"read_parquet('{folder}/{name}.parquet')" for name in counts}, {name: f"d.{name}" for name in counts}):
-            each = " UNION ALL ".join(f"SELECT '{name}' AS name, count(*) AS n FROM {place}" for name, place in places.items())
-            read = self.outside(f"ATTACH '{database}' AS d (READ_ONLY); {each}")
-            self.assertEqual({row["name"]: row["n"] for row in read}, counts)
+        each = " UNION ALL ".join(f"SELECT '{name}' AS name, count(*) AS n FROM {place_of(name)}" for name in counts)
+        self.assertEqual({row["name"]: row["n"] for row in self.outside(before + each)}, counts)
+
+    def test_duckdb_has_the_tables(self):
+        database = self.export("t.duckdb")
+        self.assert_has_the_tables("d.{}".format, f"ATTACH '{database}' AS d (READ_ONLY); ")
+        self.assertFalse(list(self.folder.glob("*.wal")))
+
+    @harness.long
+    def test_parquet_has_the_tables(self):
+        folder = self.export("out", to="parquet")
+        self.assert_has_the_tables(lambda name: f"read_parquet('{folder}/{name}.parquet')")
         moved = self.outside(f"SELECT sum(bytes)::BIGINT AS n FROM read_parquet('{folder}/links.parquet') WHERE completed_ns IS NOT NULL")
         self.assertEqual(moved, [{"n": self.weights()["bytes"]}])
         views = (folder / "views.sql").read_text()
         self.assertEqual(views.count("CREATE OR REPLACE VIEW"), len(list(folder.glob("*.parquet"))))
-        self.assertFalse(list(self.folder.glob("*.wal")))
 
     def test_dftracer_has_each_call(self):
         with gzip.open(self.export("t.pfw.gz"), "rt") as file:

@@ -12,7 +12,7 @@ import protobuf
 
 
 # Of rows, of a database, of spans, and of a directory: the others open their output in the same ways.
-FORMS = {"jsonl", "sqlite", "perfetto", "parquet"}
+FORMS = {"jsonl", "sqlite", "perfetto"}
 
 
 class Export(export_fixture.ExportTest):

@@ -138,10 +138,12 @@ class Filters(harness.AcceptanceTest):
         self.assertEqual((wait["reason"], wait["ts_ns"]), ("pipe", call["ts_ns"]))
         self.assertNotIn("kernel_call_from_before", recording.manifest["counters"])
 
+    @harness.long
     def test_two_processes(self):
         recording = self.record_while(["-p", self.ours.pid, "-p", self.other.pid], self.both_write)
         self.assertEqual(len(self.written(recording)), 4)
 
+    @harness.long
     def test_children_started_before_the_recording(self):
         recording = self.record_while(["-p", os.getpid()], self.both_write)
         self.assertEqual(len(self.written(recording)), 4)
@@ -187,6 +189,7 @@ class Filters(harness.AcceptanceTest):
                 self.assertEqual(self.written(recording), {"ours": self.ALL, "ours.child": self.ALL})
                 shutil.rmtree(recording.path)
 
+    @harness.long
     def test_a_process_that_comes_into_a_control_group(self):
         """A process that enters the group while the recording runs."""
         group = self.cgroup()

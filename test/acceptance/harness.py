@@ -358,13 +358,29 @@ def long(case):
     return case
 
 
+def in_both(case):
+    """Marks a case that the short check runs with a part of its inputs, and `./check all` with each: see first()."""
+    case.is_in_both = True
+    return case
+
+
+def first(count, inputs):
+    """The inputs of a case that is in both: the first ones in the short check, else all."""
+    inputs = list(inputs)
+    return inputs[:count] if os.environ.get("IOTRAIL_CASES") == "short" else inputs
+
+
 class Loader(unittest.TestLoader):
     """Finds the cases that IOTRAIL_CASES names: short, long, or all of them."""
 
     def getTestCaseNames(self, testCaseClass):
         wanted = os.environ.get("IOTRAIL_CASES")
         names = super().getTestCaseNames(testCaseClass)
-        return [name for name in names if not wanted or hasattr(getattr(testCaseClass, name), "is_long") == (wanted == "long")]
+        return [name for name in names if not wanted or self.is_wanted(getattr(testCaseClass, name), wanted)]
+
+    @staticmethod
+    def is_wanted(case, wanted):
+        return hasattr(case, "is_in_both") or hasattr(case, "is_long") == (wanted == "long")
 
 
 def main():

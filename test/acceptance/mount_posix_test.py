@@ -251,6 +251,7 @@ class Posix(MountTest):
                 self.assertEqual(outcome(call, self.point), outcome(call, model))
         self.end(process)
 
+    @harness.long
     def test_with_the_kernels_cache_too(self):
         model = self.folder / "model"
         model.mkdir()

@@ -37,6 +37,7 @@ class Namespaces(harness.AcceptanceTest):
         self.assert_adds_up(recording)
         self.assert_two_processes(recording)
 
+    @harness.long
     def test_program_that_sees_its_own_proc_only(self):
         recording = self.record("sh", "-c", f"unshare -pf --mount-proc {DD}; unshare -pf --mount-proc {DD}",
                                 options=("--layers", "app"))
@@ -67,6 +68,7 @@ class Namespaces(harness.AcceptanceTest):
         self.assertEqual(recording.query(ROWS_OF_DD.format("syscall_write")), writers)
         self.assertEqual(recording.value(f"SELECT count(*) FROM syscall_write WHERE result = 1"), 2 * WRITES)
 
+    @harness.long
     def test_recorder_in_a_namespace_of_its_own_follows_a_process_there(self):
         recording = self.record_inside(f"sh -c 'until grep -q RUNNING {self.folder}/inside.iotrail/manifest.json; do sleep 0.1; done 2>/dev/null; {DD}; sleep 0.1' "
                                        "& $RECORD -p $!", "syscall", "process")

@@ -63,6 +63,7 @@ class FioOracle(harness.AcceptanceTest):
         missed = recording.manifest["counters"].get("kernel_completion_missed", 0)
         return BLOCK_BYTES * missed if event == "block_complete" else 0
 
+    @harness.long
     def test_psync_direct_random_write(self):
         self.check("randwrite", "psync", direct=True)
 
@@ -73,6 +74,7 @@ class FioOracle(harness.AcceptanceTest):
     def test_psync_direct_random_read(self):
         self.check("randread", "psync", direct=True)
 
+    @harness.long
     def test_psync_buffered_read(self):
         self.check("read", "psync", direct=False)
 

@@ -36,9 +36,11 @@ class OwnIo(harness.AcceptanceTest):
         self.assertEqual(self.calls_seen("app,syscall", command), alone)
         self.assertEqual(self.calls_of_strace(command), alone)
 
+    @harness.long
     def test_true(self):
         self.check("true")
 
+    @harness.long
     def test_cat(self):
         self.check("cat", "/etc/passwd")
 

@@ -256,6 +256,7 @@ class Page(harness.AcceptanceTest):
             self.assertGreater(compared, 100)
             self.assertEqual(page.troubles(), [])
 
+    @harness.long
     @needs_browser
     def test_tables_sort_and_filter_by_keyboard(self):
         with browser.Browser() as page:
@@ -336,6 +337,7 @@ class Page(harness.AcceptanceTest):
                     found = page.value("axe.run().then((result) => result.violations.map((each) => [each.id, each.nodes.map((node) => node.html).slice(0, 3)]))")
                     self.assertEqual(found, [], f"{width} {scheme}")
 
+    @harness.long
     @needs_browser
     def test_slowest_operations_are_drawn(self):
         trace = self.small_recording()

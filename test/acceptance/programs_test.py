@@ -128,6 +128,7 @@ class Programs(harness.AcceptanceTest):
         if "block" in recording.layers_recorded():
             self.assertGreater(recording.value("SELECT count(*) FROM block_complete"), 0)
 
+    @harness.long
     def test_hundred_threads(self):
         recording, out = self.compare(lambda out: [sys.executable, "-c", THREADED_WRITER, out])
         for layer in sorted(recording.layers_recorded() & {"app", "syscall", "vfs"}):
@@ -202,6 +203,7 @@ class Programs(harness.AcceptanceTest):
                 self.assertEqual([row["is_unknown"] for row in rows], [False, True])
                 self.assertGreater(counters["preload_text_full"], 0)
 
+    @harness.long
     def test_programs_that_give_up_the_clock(self):
         """Reading the time stamp counter would kill the program: calls without a time are counted."""
         if platform.machine() != "x86_64":

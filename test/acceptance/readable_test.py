@@ -191,6 +191,7 @@ class Readable(harness.AcceptanceTest):
         self.assertEqual(len(rows["files"]), 2)
         self.assertGreaterEqual(int(rows["files"][0]["bytes_read"]), int(rows["files"][1]["bytes_read"]))
 
+    @harness.long
     def test_export_of_a_whole_trace(self):
         path = self.record("ls", "/").path
         document = json.loads(self.printed("export", path, "--to", "json"))

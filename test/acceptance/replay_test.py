@@ -88,6 +88,7 @@ class Replay(harness.AcceptanceTest):
                                 "--thread", "--fsync=16", options=KERNEL)
         self.assert_replayed_and_recorded(recording)
 
+    @harness.long
     def test_speed_keeps_the_pauses(self):
         recording = self.record("sh", "-c", f"cd {self.data} && for n in 1 2 3 4; do echo x > $n; sleep 0.2; done", options=KERNEL)
         for speed, least_s in (("1x", 0.55), ("2x", 0.28)):

@@ -194,6 +194,7 @@ class Stat(harness.AcceptanceTest):
         process = harness.run(harness.IOTRAIL, "stat", "--", "sh", "-c", "echo out; exit 7")
         self.assertEqual((process.returncode, process.stdout), (7, "out\n"), process.stderr)
 
+    @harness.long
     def test_killed_recorder_leaves_a_readable_trace(self):
         path = self.folder / "k.iotrail"
         recorder = subprocess.Popen(

@@ -69,6 +69,7 @@ class Unseen(harness.AcceptanceTest):
         program.chmod(0o4755)
         self.assert_unseen(self.record(program, options=APP), "setuid", "set-user-ID")
 
+    @harness.long
     def test_set_user_id_grandchild_found_in_path(self):
         self.require_root()
         program = self.build("setuid")
@@ -84,6 +85,7 @@ class Unseen(harness.AcceptanceTest):
         script.chmod(0o755)
         self.assert_unseen(self.record("nice", script, options=APP), "script", "statically linked")
 
+    @harness.long
     def test_program_started_by_its_linker(self):
         """The program in the linker's arguments has the library, unless something prevents that."""
         linker = "/lib64/ld-linux-x86-64.so.2"
@@ -117,6 +119,7 @@ class Unseen(harness.AcceptanceTest):
                 self.assert_unseen(recording, "cat", "cannot be reached")
                 self.assertIn("cat: /lib64/none: No such file or directory", recording.process.stderr)
 
+    @harness.long
     def test_files_opened_after_a_chroot_have_names(self):
         """Without /proc the app layer has the path that the program gave; the kernel knows the
         whole path."""
@@ -129,6 +132,7 @@ class Unseen(harness.AcceptanceTest):
                 recording = self.record("python3", "-c", script, options=("-l", layers), name=layers)
                 self.assertEqual([row["path"] for row in recording.query(path_of_writes)], expected)
 
+    @harness.long
     def test_chroot_keeps_a_library_that_is_there(self):
         self.require_root()
         other = self.build("other.so", "-shared", "-fPIC", source="int other(void) { return 0; }\n")
@@ -142,6 +146,7 @@ class Unseen(harness.AcceptanceTest):
         self.assertIn(f"LD_PRELOAD={other}\n", recording.process.stdout)
         self.assert_unseen(recording, "env", "cannot be reached")
 
+    @harness.long
     def test_the_inner_of_two_recordings_has_the_app_layer(self):
         inner = self.folder / "inner.iotrail"
         outer = self.record(harness.IOTRAIL, "record", "-o", inner, "-l", "app", "--", "cat", "/etc/passwd", options=APP)
