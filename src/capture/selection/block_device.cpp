@@ -99,6 +99,8 @@ rows::devices describe_block_device(iot_u32 device) {
       .rotational = static_cast<iot_u32>(read_number(disk_path / "queue/rotational")),
       .name = std::filesystem::canonical(path, error).filename().string(),
       .model = read_line(disk_path / "device/model"),
+      .physical_block_bytes =
+          static_cast<iot_u32>(read_number(disk_path / "queue/physical_block_size")),
   };
 }
 
