@@ -74,6 +74,46 @@ Result<std::uint64_t> cached_bytes(analysis::Engine& engine, const Completeness&
   return rows->size() == 0 ? 0 : rows->number(0, "bytes");
 }
 
+// Bytes that programs stored, and those that disks wrote for them.
+struct WrittenBytes {
+  std::uint64_t by_calls = 0;
+  std::uint64_t mapped = 0; // pages of mappings
+  std::uint64_t copied = 0; // by the kernel, for calls that do not write: overlayfs
+  std::uint64_t disk = 0;
+  std::uint64_t failed = 0;
+
+  std::uint64_t stored() const { return by_calls + mapped + copied; }
+};
+
+WrittenBytes sums_of(const SmallResult& causes) {
+  WrittenBytes sums;
+  for (std::size_t row = 0; row < causes.size(); ++row) {
+    sums.disk += causes.number(row, "bytes");
+    sums.failed += causes.number(row, "failed");
+    sums.copied += causes.number(row, "copied");
+    if (causes.text(row, "cause") == "mapped")
+      sums.mapped += causes.number(row, "bytes");
+  }
+  return sums;
+}
+
+// "Written: programs 21 B and 1.56 MiB in mapped pages, disks 7.81 MiB (x 5.00)"
+Sentence written_sentence(const WrittenBytes& bytes, const Completeness& completeness) {
+  Sentence text = sentence(fmt::format("Written: programs {}{{written}}", at_least(completeness)),
+                           {bytes_value("written", bytes.by_calls)});
+  if (bytes.mapped > 0)
+    text.add(" and {mapped} in mapped pages", {bytes_value("mapped", bytes.mapped)});
+  if (bytes.copied > 0)
+    text.add(" and {copied} copied or zeroed by the kernel", {bytes_value("copied", bytes.copied)});
+  text.add(fmt::format(", disks {}{{disk}}", at_least(completeness)),
+           {bytes_value("disk", bytes.disk)});
+  if (bytes.stored() > 0 && bytes.disk > 0 && completeness.is_whole())
+    text.add(" ({factor})",
+             {{"factor", static_cast<double>(bytes.disk) / static_cast<double>(bytes.stored()),
+               Meaning::ratio}});
+  return text;
+}
+
 } // namespace
 
 Result<std::vector<Sentence>> hangs_of(analysis::Engine& engine) {
@@ -116,7 +156,9 @@ Result<std::vector<Sentence>> refusals_of(analysis::Engine& engine) {
 
 Result<Sentence> bytes_of(analysis::Engine& engine, const Completeness& completeness) {
   const auto causes = SmallResult::query(
-      engine, "SELECT cause, total(bytes - failed_bytes) AS bytes, total(failed_bytes) AS failed "
+      engine, "SELECT cause, total(bytes - failed_bytes) AS bytes, total(failed_bytes) AS failed, "
+              "total(CASE WHEN cause IN ('write_back', 'compressed') AND call <> 'other' "
+              "AND NOT writes(call) THEN bytes - failed_bytes END) AS copied "
               "FROM device_causes WHERE direction = 'write' GROUP BY cause ORDER BY bytes DESC");
   if (!causes)
     return std::unexpected(causes.error());
@@ -124,31 +166,21 @@ Result<Sentence> bytes_of(analysis::Engine& engine, const Completeness& complete
       engine, "SELECT coalesce(total(bytes), 0) AS bytes FROM file_calls WHERE writes(class)");
   if (!calls)
     return std::unexpected(calls.error());
-  std::uint64_t disk = 0;
-  std::uint64_t failed = 0;
-  for (std::size_t row = 0; row < causes->size(); ++row) {
-    disk += causes->number(row, "bytes");
-    failed += causes->number(row, "failed");
-  }
+  WrittenBytes bytes = sums_of(*causes);
+  bytes.by_calls = calls->size() == 0 ? 0 : calls->number(0, "bytes");
   const auto kept = cached_bytes(engine, completeness);
   if (!kept)
     return std::unexpected(kept.error());
-  if (disk == 0 && failed == 0 && *kept == 0)
+  if (bytes.disk == 0 && bytes.failed == 0 && *kept == 0)
     return Sentence{};
-  const std::uint64_t written = calls->size() == 0 ? 0 : calls->number(0, "bytes");
-  Sentence text = sentence(
-      fmt::format("Written: programs {0}{{written}}, disks {0}{{disk}}", at_least(completeness)),
-      {bytes_value("written", written), bytes_value("disk", disk)});
-  if (written > 0 && disk > 0 && completeness.is_whole())
-    text.add(" ({factor})", {{"factor", static_cast<double>(disk) / static_cast<double>(written),
-                              Meaning::ratio}});
+  Sentence text = written_sentence(bytes, completeness);
   for (std::size_t row = 0; row < std::min<std::size_t>(causes->size(), 4); ++row)
     text.add(row == 0 ? ": {cause} {bytes}" : ", {cause} {bytes}",
              {text_value("cause", plain_cause(engine.trace(), causes->text(row, "cause"))),
               bytes_value("bytes", causes->number(row, "bytes"))});
-  if (failed > 0)
-    text.add("; {failed} failed", {bytes_value("failed", failed)});
-  if (*kept > 0 && *kept * kPartKept >= written)
+  if (bytes.failed > 0)
+    text.add("; {failed} failed", {bytes_value("failed", bytes.failed)});
+  if (*kept > 0 && *kept * kPartKept >= bytes.by_calls)
     text.add("; {kept} still in the cache when the recording ended", {bytes_value("kept", *kept)});
   return text;
 }
