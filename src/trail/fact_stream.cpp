@@ -65,7 +65,8 @@ std::vector<Member> members_of_change() {
 std::vector<Member> members_of_commit() {
   return {{Role::pid, &Fact::pid},          {Role::duration, &Fact::duration_ns},
           {Meaning::device, &Fact::device}, {"transaction", &Fact::sector},
-          {"blocks_logged", &Fact::bytes},  {"handles", &Fact::call}};
+          {"blocks_logged", &Fact::bytes},  {"handles", &Fact::call},
+          {"traced_handles", &Fact::result}};
 }
 
 std::vector<Member> members_of_copy() {
@@ -120,6 +121,7 @@ const std::vector<Table>& tables() {
        {kPid, kFile, {Meaning::value_writeback_reason, &Fact::flags}}},
       {IOT_KIND_fs_journal_handle, FactKind::joined, members_of_change()},
       {IOT_KIND_fs_journal_commit, FactKind::committed, members_of_commit()},
+      {IOT_KIND_fs_journal_checkpoint, FactKind::emptied, {kOp}},
       {IOT_KIND_block_queue, FactKind::queued, members_of_bio()},
       {IOT_KIND_block_insert, FactKind::inserted, {kBytes, kDevice, kSector, kFlags}},
       {IOT_KIND_block_complete,

@@ -267,6 +267,9 @@ void Replay::step(const Fact& fact) {
     return join_transaction(*this, fact);
   case FactKind::committed:
     return begin_commit(*this, fact);
+  case FactKind::emptied:
+    checkpoints.insert(fact.op_id);
+    return;
   case FactKind::dirtied:
     return store_dirty_pages(*this, pages_of_node(*this, fact));
   case FactKind::queued:

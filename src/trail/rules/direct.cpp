@@ -77,6 +77,8 @@ BioParts charge_other(State& state, const Fact& bio) {
       (part.cause == Cause::kernel_thread && moves_data(bio)) ||
       (part.cause == Cause::read && (bio.flags & IOT_block_hint_readahead) != 0))
     part.confidence = Confidence::inferred;
+  else if (part.cause == Cause::metadata && holds_changes_of_others(state, bio))
+    part.confidence = Confidence::shared;
   return {part};
 }
 

@@ -48,6 +48,8 @@ void join_transaction(State& state, const Fact& handle) {
 }
 
 void begin_commit(State& state, const Fact& fact) {
+  if (fact.result < fact.call) // traced changes, and all
+    state.foreign_commit_until_ns = std::max(state.foreign_commit_until_ns, fact.end_ns());
   state.commits.erase(fact.pid);
   auto found = state.transactions.extract(key_of(fact));
   if (!found || found.mapped().blocks == 0)
@@ -57,6 +59,14 @@ void begin_commit(State& state, const Fact& fact) {
                 .blocks_logged = std::min<std::uint64_t>(fact.bytes, kMostBlocks)};
   add_others(commit.transaction, std::min<std::uint64_t>(fact.call, kMostBlocks));
   state.commits.emplace(fact.pid, std::move(commit));
+}
+
+bool holds_changes_of_others(const State& state, const Fact& bio) {
+  if (bio.operation() != IOT_block_write)
+    return false;
+  if (bio.io_class == IOT_io_class_journal)
+    return bio.ts_ns <= state.foreign_commit_until_ns;
+  return state.checkpoints.contains(bio.op_id);
 }
 
 BioParts shares_of_commit(State& state, const Fact& bio) {

@@ -92,6 +92,9 @@ BioParts as_of_its_file(const State& state, const Fact& bio, BioParts parts);
 void join_transaction(State& state, const Fact& handle);
 void begin_commit(State& state, const Fact& commit);
 BioParts shares_of_commit(State& state, const Fact& bio);
+// Whether metadata that an operation writes may hold changes of others: the journal's blocks while a
+// commit with changes of untraced tasks is under way, and those of older transactions.
+bool holds_changes_of_others(const State& state, const Fact& bio);
 
 // rules/direct.cpp: a bio without pages of a file, or one that neither reads nor writes them.
 BioParts charge_other(State& state, const Fact& bio);

@@ -34,6 +34,7 @@ enum class FactKind : std::uint8_t {
   evicted,   // pages that left the cache
   joined,    // an operation changed `bytes` blocks in the journal's transaction `sector`
   committed, // `pid` commits that transaction in `bytes` blocks; `call` operations changed it
+  emptied,   // an operation writes older transactions home, for room in the journal
   flushed,   // `pid` begins to write the file's pages back, triggered by `flags`
   queued,    // a bio
   inserted,  // a request, into a scheduler's queue

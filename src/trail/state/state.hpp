@@ -185,6 +185,9 @@ struct State {
   std::map<TransactionKey, Transaction> transactions; // with changes, before their commit
   std::unordered_map<std::uint64_t, Commit> commits;  // the latest of each journal's thread, by pid
 
+  std::unordered_set<std::uint64_t> checkpoints; // operations that wrote older transactions home
+  std::uint64_t foreign_commit_until_ns = 0; // end of the commits with changes of untraced tasks
+
   // Calls in flight that make a file shorter, or a hole in it, by op_id.
   std::unordered_map<std::uint64_t, Fact> truncations;
 
