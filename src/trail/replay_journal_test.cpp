@@ -137,4 +137,12 @@ TEST(replay, metadata_of_older_transactions_is_shared) {
             (Lines{"metadata 1:4096 exact", "metadata 1:4096 shared", "metadata 2:4096 exact"}));
 }
 
+TEST(replay, a_block_of_a_journal_is_metadata_without_a_mark) {
+  Journal facts;
+  facts.awaited_block(20, 0, 0, 0);
+  facts.awaited_block(30, 1, 1, 0);
+  EXPECT_EQ(lines_of(facts.replay()),
+            (Lines{"other_metadata 0:4096 exact", "metadata 1:4096 exact"}));
+}
+
 } // namespace iotrail::trail

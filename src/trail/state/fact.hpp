@@ -76,11 +76,12 @@ struct Fact {
   std::uint64_t moved() const { return static_cast<std::int64_t>(result) > 0 ? result : 0; }
 };
 
-// Whether a bio with these flags and class is metadata. It is marked so, or unmarked in the disk's
-// own cache, such as ext4's blocks with the extents of a file. Programs have data there only
-// through the device node: `is_of_node`.
+// Whether a bio with these flags and class is metadata. It is marked so, or is of a journal (jbd2 of
+// Linux 6.1 does not mark its bios), or unmarked in the disk's own cache, such as ext4's blocks with
+// the extents of a file. Programs have data there only through the device node: `is_of_node`.
 inline bool is_metadata(std::uint64_t flags, std::uint64_t io_class, bool is_of_node) {
-  return (flags & IOT_block_hint_meta) != 0 || (io_class == IOT_io_class_device && !is_of_node);
+  return (flags & IOT_block_hint_meta) != 0 || io_class == IOT_io_class_journal ||
+         (io_class == IOT_io_class_device && !is_of_node);
 }
 
 } // namespace iotrail::trail
