@@ -1,10 +1,17 @@
 -- One row per call or asynchronous operation on a file of a device: no pipes, sockets, terminals,
 -- /proc and the like, and no unfinished calls on an unknown file. Calls of the layer call_layer.
---   class, call, op_id, pid, tid, ts_ns, duration_ns, bytes, error, file, path   as in operations
+--   class           as in operations; of a copy to a pipe or a socket: 'read'
+--   call, op_id, pid, tid, ts_ns, duration_ns, bytes, error, file, path   as in operations
 --   until_ns        its end
 --   program         the program of its process; 'pid 7' if it is unknown
 CREATE VIEW file_calls AS
-SELECT o.class AS class, o.call AS call, o.op_id AS op_id, o.pid AS pid, o.tid AS tid, o.ts_ns AS ts_ns,
+WITH
+  copies_elsewhere AS (
+    SELECT op_id FROM syscall_copy SEMI JOIN files_without_device ON out_file = file
+    UNION ALL
+    SELECT op_id FROM app_copy SEMI JOIN files_without_device ON out_file = file
+  )
+SELECT CASE WHEN copies(o.class) AND o.op_id IN (SELECT op_id FROM copies_elsewhere) THEN 'read' ELSE o.class END AS class, o.call AS call, o.op_id AS op_id, o.pid AS pid, o.tid AS tid, o.ts_ns AS ts_ns,
        plus(o.ts_ns, o.duration_ns) AS until_ns, o.duration_ns AS duration_ns, o.bytes AS bytes, o.error AS error,
        o.file AS file, o.path AS path, coalesce(p.comm, 'pid ' || o.pid) AS program
 FROM operations AS o
