@@ -138,11 +138,15 @@ TEST_P(KernelNet, net_state_of_both_ends) {
   EXPECT_EQ(server.u("bytes_received"), kRequestBytes) << "its peer's end is no byte";
   EXPECT_GT(client.u("rtt_ns"), 0U);
   EXPECT_LT(client.u("rtt_ns"), 10'000'000'000U);
-  // On a busy machine a late acknowledgement may cause a retransmission.
+  // On a busy machine a late acknowledgement may cause a retransmission. The kernel does not report each.
   const std::uint64_t connection = client.u("connection");
   const bool was_sent_again = !recording_.rows("net_retransmit", "connection", connection).empty();
-  EXPECT_EQ(client.u("segments_retransmitted") > 0, was_sent_again);
-  EXPECT_EQ(client.u("bytes_retransmitted") > 0, was_sent_again);
+  const std::uint64_t sent_again = client.u("segments_retransmitted");
+  EXPECT_TRUE(sent_again > 0 || client.u("bytes_retransmitted") == 0) << "an end has no bytes";
+  if (was_sent_again)
+    EXPECT_GT(sent_again, 0U);
+  else
+    EXPECT_LE(sent_again, missed());
   const Row waiting = change(IOT_tcp_state_ESTABLISHED, IOT_tcp_state_CLOSE_WAIT);
   EXPECT_TRUE(recording_.path(waiting.u("file")).starts_with("socket:[")) << "known since accept";
   const Row closing = change(IOT_tcp_state_ESTABLISHED, IOT_tcp_state_FIN_WAIT1);
