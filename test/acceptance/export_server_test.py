@@ -64,6 +64,8 @@ class Servers(export_fixture.ExportTest):
         with Collector(400) as collector:
             said = self.post("otlp", collector.url + "?key=SECRET", expect=1)
             self.assertIn("400", said)
+            self.assertIn("cannot send the export to http://127.0.0.1", said)  # not a temporary file
+            self.assertIn("give -o FILE", said)
             self.assertNotIn("SECRET", said)
             self.assertEqual(collector.accepted, [])
 

@@ -183,8 +183,13 @@ Result<void> post_trace_format(const std::string& url, const output::TraceFormat
     return written ? sink.finish() : written;
   });
   if (done)
-    done = serve::send_file(
-        {.url = url, .file = path, .is_post = true, .type = std::string(format.http_type)});
+    done = serve::send_file({.url = url,
+                             .file = path,
+                             .name = "the export",
+                             .is_post = true,
+                             .type = std::string(format.http_type)});
+  if (!done && done.error().hint.empty())
+    done.error().hint = "Check the address and that a server takes it there, or give -o FILE.";
   return done;
 }
 

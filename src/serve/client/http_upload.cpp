@@ -239,7 +239,8 @@ std::string url_below(std::string_view prefix, const std::filesystem::path& rela
 
 Result<void> send_file(const HttpUpload& upload) {
   const std::string what =
-      fmt::format("cannot send {} to {}", output::printable(upload.file.native()),
+      fmt::format("cannot send {} to {}",
+                  upload.name.empty() ? output::printable(upload.file.native()) : upload.name,
                   output::printable(shown_url(upload.url)));
   const Fd file(::open(upload.file.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file)

@@ -16,6 +16,7 @@ namespace iotrail::serve {
 struct HttpUpload {
   std::string url;
   std::filesystem::path file;
+  std::string name{};   // of the file in messages; empty: its path
   bool is_post = false; // else PUT
   std::string type = "application/octet-stream";
   // Further attempts if the server cannot be reached, or answers with 408, 429, 500, 502, 503 or
