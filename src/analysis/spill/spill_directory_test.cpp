@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "analysis/engine/spill_directory.hpp"
+#include "analysis/spill/spill_directory.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
