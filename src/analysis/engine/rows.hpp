@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 //
-// The result of a query, read row by row while the engine computes it: never whole in memory. The
-// engine ends an aborted stream like a complete one, so the number of rows is checked against the
-// engine's own count.
+// The result of a query, read row by row while the engine computes it (chunks.hpp).
 #pragma once
 
 #include <duckdb.h>
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
-#include "analysis/engine/query_timer.hpp"
-#include "analysis/engine/statement.hpp"
+#include "analysis/engine/chunks.hpp"
 #include "base/result.hpp"
 #include "schema.hpp"
 
@@ -42,20 +39,10 @@ struct ResultColumn {
 using Cell =
     std::variant<std::monostate, bool, std::int64_t, std::uint64_t, double, std::string_view>;
 
-// Lets the engine count the rows of each query on this connection; call it once, before the first
-// query.
-Result<void> count_rows(const Connection& connection);
-
 class Rows {
 public:
-  // Runs the last statement of `sql` up to its first row, after running the statements before it to
-  // their end. A connection that only reads accepts one statement. `connection` must outlive the
-  // rows, and run no other query while they are read.
+  // As Chunks::run().
   static Result<Rows> run(Connection& connection, std::string_view sql);
-
-  Rows(Rows&& other) noexcept;
-  Rows& operator=(Rows&&) = delete;
-  ~Rows();
 
   std::span<const ResultColumn> columns() const { return columns_; }
   duckdb_type type(std::size_t column) const { return types_[column]; }
@@ -69,21 +56,11 @@ public:
   std::span<const Cell> row() const { return row_; }
 
 private:
-  Rows() = default;
+  explicit Rows(Chunks&& chunks) : chunks_(std::move(chunks)) {}
   Cell cell(idx_t column);
-  Result<bool> next_chunk();
-  Result<bool> end() const;
 
-  std::unexpected<Error> failed(Error failure) const;
-
-  const Connection* connection_ = nullptr;
-  std::unique_ptr<QueryTimer> timer_; // nullptr: the time is not limited
-  std::uint64_t query_ = 0;           // number of this query on the connection
-  std::uint64_t delivered_ = 0;
-  duckdb_result result_{};
-  duckdb_data_chunk chunk_ = nullptr;
+  Chunks chunks_;
   idx_t chunk_row_ = 0;
-  idx_t chunk_rows_ = 0;
   std::vector<ResultColumn> columns_;
   std::vector<duckdb_type> types_;
   std::vector<Cell> row_;

@@ -118,7 +118,7 @@ std::string wrapped(duckdb_prepared_statement statement, std::string_view sql,
 }
 
 Result<std::vector<duckdb_type>> prepare_last(const Connection& of, const std::string& sql,
-                                              Statement& statement, bool makes_plain) {
+                                              Statement& statement, Form form) {
   duckdb_connection connection = of.handle;
   Extracted extracted;
   const idx_t count = duckdb_extract_statements(connection, sql.c_str(), &extracted.handle);
@@ -141,7 +141,7 @@ Result<std::vector<duckdb_type>> prepare_last(const Connection& of, const std::s
   std::vector<duckdb_type> types;
   for (idx_t i = 0; i < duckdb_prepared_statement_column_count(statement.handle); ++i)
     types.push_back(duckdb_prepared_statement_column_type(statement.handle, i));
-  if (makes_plain && count == 1 && !std::ranges::all_of(types, is_plain)) {
+  if (form == Form::plain && count == 1 && !std::ranges::all_of(types, is_plain)) {
     const std::string plain = wrapped(statement.handle, sql, plain_column);
     duckdb_destroy_prepare(&statement.handle);
     if (duckdb_prepare(connection, plain.c_str(), &statement.handle) != DuckDBSuccess)
@@ -156,7 +156,7 @@ Result<std::uint64_t> write_parquet(const Connection& connection, std::string_vi
   if (connection.time_limit_ns != 0)
     timer.emplace(connection.handle, connection.time_limit_ns, connection.on_overdue);
   Statement statement;
-  const auto types = prepare_last(connection, std::string(sql), statement, false);
+  const auto types = prepare_last(connection, std::string(sql), statement, Form::stored);
   if (!types)
     return std::unexpected(timer ? timer->explained(types.error()) : types.error());
   const std::string copy =

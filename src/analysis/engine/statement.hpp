@@ -5,6 +5,7 @@
 
 #include <duckdb.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,10 +48,16 @@ bool is_nested(duckdb_type type);
 std::string wrapped(duckdb_prepared_statement statement, std::string_view sql,
                     std::string (*column)(idx_t place, duckdb_type type));
 
+// The types of a result.
+enum class Form : std::uint8_t {
+  stored, // those of the statement
+  plain   // plain ones: columns of others become text
+};
+
 // Prepares the last of the statements in `sql`, after running those before it; returns the types of
-// its columns. With `makes_plain`, its columns then are of plain types: others become text.
+// its own columns, before they get that form.
 Result<std::vector<duckdb_type>> prepare_last(const Connection& of, const std::string& sql,
-                                              Statement& statement, bool makes_plain);
+                                              Statement& statement, Form form);
 
 // Writes all rows of a query to a file, which must exist, as Parquet. Returns the number of rows.
 Result<std::uint64_t> write_parquet(const Connection& connection, std::string_view sql,
