@@ -32,6 +32,22 @@ std::uint64_t rows_counted(duckdb_connection connection, duckdb_result result) {
   return std::strtoull(metric(node, "OPERATOR_CARDINALITY").c_str(), nullptr, 10);
 }
 
+struct ArrowOptions {
+  duckdb_arrow_options handle;
+  explicit ArrowOptions(duckdb_result& result) : handle(duckdb_result_get_arrow_options(&result)) {}
+  ArrowOptions(const ArrowOptions&) = delete;
+  ArrowOptions& operator=(const ArrowOptions&) = delete;
+  ~ArrowOptions() { duckdb_destroy_arrow_options(&handle); }
+};
+
+Result<void> arrow_result(duckdb_error_data error) {
+  Result<void> done;
+  if (duckdb_error_data_has_error(error))
+    done = query_failed(duckdb_error_data_message(error));
+  duckdb_destroy_error_data(&error);
+  return done;
+}
+
 } // namespace
 
 Result<void> count_rows(const Connection& connection) {
@@ -86,6 +102,26 @@ Result<bool> Chunks::next() {
   } while (rows_ == 0);
   delivered_ += rows_;
   return true;
+}
+
+Result<void> Chunks::to_arrow(OwnedArrow<ArrowSchema>& schema) {
+  const ArrowOptions options(result_);
+  std::vector<duckdb_logical_type> types;
+  std::vector<const char*> names;
+  for (idx_t i = 0; i < columns(); ++i) {
+    types.push_back(duckdb_column_logical_type(&result_, i));
+    names.push_back(duckdb_column_name(&result_, i));
+  }
+  auto done = arrow_result(
+      duckdb_to_arrow_schema(options.handle, types.data(), names.data(), types.size(), &*schema));
+  for (duckdb_logical_type& type : types)
+    duckdb_destroy_logical_type(&type);
+  return done;
+}
+
+Result<void> Chunks::to_arrow(OwnedArrow<ArrowArray>& values) {
+  const ArrowOptions options(result_);
+  return arrow_result(duckdb_data_chunk_to_arrow(options.handle, chunk_, &*values));
 }
 
 std::unexpected<Error> Chunks::failed(Error failure) const {

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/engine/arrow_interface.hpp"
 #include "analysis/engine/query_timer.hpp"
 #include "analysis/engine/statement.hpp"
 #include "base/result.hpp"
@@ -47,6 +48,10 @@ public:
   duckdb_type type(idx_t column) { return duckdb_column_type(&result_, column); }
   // Of the columns of the statement itself, before `form` changed some.
   std::span<const duckdb_type> asked_types() const { return asked_types_; }
+
+  // The types of all columns, and the values of the current chunk, as children of a structure.
+  Result<void> to_arrow(OwnedArrow<ArrowSchema>& schema);
+  Result<void> to_arrow(OwnedArrow<ArrowArray>& values);
 
 private:
   Chunks() = default;

@@ -346,6 +346,14 @@ Result<Rows> Engine::query(std::string_view sql) {
   return rows;
 }
 
+Result<Chunks> Engine::query_for_arrow(std::string_view sql) {
+  auto chunks =
+      impl_->with_relations(sql, [&] { return Chunks::run(impl_->connection, sql, Form::arrow); });
+  if (!chunks)
+    impl_->explain_failure(chunks.error());
+  return chunks;
+}
+
 Result<std::uint64_t> Engine::write_parquet(std::string_view sql) {
   IOTRAIL_CHECK(!impl_->output.empty());
   auto rows = impl_->with_relations(

@@ -25,6 +25,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/engine/chunks.hpp"
 #include "analysis/engine/query_timer.hpp"
 #include "analysis/engine/relations.hpp"
 #include "analysis/engine/rows.hpp"
@@ -67,6 +68,8 @@ public:
 
   // One query at a time; destroy the rows before the engine.
   Result<Rows> query(std::string_view sql);
+  // The same for Arrow: numbers stay as stored. Destroy the chunks before the engine.
+  Result<Chunks> query_for_arrow(std::string_view sql);
   // Writes all rows of a query to `output` of the options, which must exist, as Parquet: the types
   // are those of SQL, and numbers stay as stored. Returns the number of rows.
   Result<std::uint64_t> write_parquet(std::string_view sql);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 
 #include "analysis/engine/query_guard.hpp"
 #include "analysis/engine/query_timer.hpp"
@@ -32,6 +33,32 @@ std::string plain_column(idx_t place, duckdb_type type) {
     return fmt::format("#{}", place);
   return is_nested(type) ? fmt::format("to_json(#{})", place)
                          : fmt::format("CAST(#{} AS VARCHAR)", place);
+}
+
+// Arrow has no exact integers of 128 bits, and loses the names, bits or zones of the others.
+std::string arrow_column(idx_t place, duckdb_type type) {
+  switch (type) {
+  case DUCKDB_TYPE_ENUM:
+  case DUCKDB_TYPE_UNION:
+  case DUCKDB_TYPE_BIT:
+  case DUCKDB_TYPE_BIGNUM:
+  case DUCKDB_TYPE_TIME_TZ:
+  case DUCKDB_TYPE_INVALID: // of C: a type that its interface does not name
+    return fmt::format("CAST(#{} AS VARCHAR)", place);
+  default:
+    return stored_column(place, type);
+  }
+}
+
+// The same statement in that form; "": as it is. Of two statements, the first made a type of the
+// second: they cannot become one.
+std::string in_form(Form form, duckdb_prepared_statement statement, std::string_view sql,
+                    std::span<const duckdb_type> types) {
+  if (form == Form::plain && !std::ranges::all_of(types, is_plain))
+    return wrapped(statement, sql, plain_column);
+  if (form == Form::arrow) // the outer statement numbers columns of the same name
+    return fmt::format("FROM (\n{}\n)", wrapped(statement, sql, arrow_column));
+  return {};
 }
 
 Result<void> run_to_end(duckdb_connection connection, duckdb_extracted_statements statements,
@@ -141,10 +168,11 @@ Result<std::vector<duckdb_type>> prepare_last(const Connection& of, const std::s
   std::vector<duckdb_type> types;
   for (idx_t i = 0; i < duckdb_prepared_statement_column_count(statement.handle); ++i)
     types.push_back(duckdb_prepared_statement_column_type(statement.handle, i));
-  if (form == Form::plain && count == 1 && !std::ranges::all_of(types, is_plain)) {
-    const std::string plain = wrapped(statement.handle, sql, plain_column);
+  const std::string formed =
+      count == 1 ? in_form(form, statement.handle, sql, types) : std::string();
+  if (!formed.empty()) {
     duckdb_destroy_prepare(&statement.handle);
-    if (duckdb_prepare(connection, plain.c_str(), &statement.handle) != DuckDBSuccess)
+    if (duckdb_prepare(connection, formed.c_str(), &statement.handle) != DuckDBSuccess)
       return query_failed(duckdb_prepare_error(statement.handle));
   }
   return types;

@@ -51,7 +51,8 @@ std::string wrapped(duckdb_prepared_statement statement, std::string_view sql,
 // The types of a result.
 enum class Form : std::uint8_t {
   stored, // those of the statement
-  plain   // plain ones: columns of others become text
+  plain,  // plain ones: columns of others become text
+  arrow   // those that Arrow has: columns of others become text, and integers of 128 bits decimals
 };
 
 // Prepares the last of the statements in `sql`, after running those before it; returns the types of
