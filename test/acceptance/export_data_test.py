@@ -4,6 +4,7 @@ import collections
 import csv
 import gzip
 import json
+import pathlib
 import re
 import sqlite3
 import struct
@@ -25,6 +26,15 @@ def distance(one, other):
     """Of two distributions: the largest difference of a share, as counts by key."""
     shares = [{key: count / sum(counts.values()) for key, count in counts.items()} for counts in (one, other)]
     return max(abs(shares[0].get(key, 0) - shares[1].get(key, 0)) for key in {*one, *other})
+
+
+def values(rows):
+    """Rows in an order of their own, with numbers as texts: JSON of other programs has no exact ones of 64 bits."""
+    def text(value):
+        if isinstance(value, float) and value.is_integer():
+            return str(int(value))
+        return str(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else value
+    return sorted(json.dumps({name: text(value) for name, value in row.items()}) for row in rows)
 
 
 class ExportData(export_fixture.ExportTest):
@@ -227,6 +237,67 @@ class ExportData(export_fixture.ExportTest):
         self.assertEqual(moved, [{"n": self.weights()["bytes"]}])
         views = (folder / "views.sql").read_text()
         self.assertEqual(views.count("CREATE OR REPLACE VIEW"), len(list(folder.glob("*.parquet"))))
+
+    def read_arrow(self, *files):
+        """Per file: types of columns, number of batches, rows, as Arrow's own library reads them."""
+        self.require_program("node")
+        library = pathlib.Path(__file__).parents[2] / ".deps/arrow/Arrow.es2015.min.js"
+        if not library.exists():
+            self.skipTest("tools/setup --check fetches apache-arrow")
+        read = harness.run("node", pathlib.Path(__file__).with_name("read_arrow.cjs"), library, *files)
+        self.assertEqual(read.returncode, 0, read.stderr)
+        return [json.loads(line) for line in read.stdout.splitlines()]
+
+    def answers(self, statements):
+        """The rows of each, by one process."""
+        asked = self.folder / "asked.sql"
+        asked.write_text(";\n".join(statements) + ";\n")
+        with asked.open() as stdin:
+            answered = harness.run(harness.IOTRAIL, "query", export_fixture.ExportTest.trace, "-", "--json", "--raw", stdin=stdin)
+        self.assertEqual(answered.returncode, 0, answered.stderr)
+        rest, answers = answered.stdout, []
+        while rest.strip():
+            answer, end = json.JSONDecoder().raw_decode(rest)
+            answers.append(answer)
+            rest = rest[end:].lstrip()
+        return answers
+
+    @harness.in_both
+    def test_arrow_has_the_rows_of_the_tables(self):
+        folder = self.export("out", to="arrow")
+        names = sorted(file.stem for file in folder.iterdir())
+        self.assertEqual(set(self.counts()) - set(names), set())
+        main = ["files", "links", "operations", "syscall_write", "file_paths"]
+        chosen = harness.first(len(main), main + [name for name in names if name not in main])
+        answers = self.answers([f"FROM {name}" for name in chosen])
+        for name, read, answer in zip(chosen, self.read_arrow(*(folder / f"{name}.arrow" for name in chosen)), answers, strict=True):
+            with self.subTest(table=name):
+                self.assertEqual(values(read["rows"]), values(answer))
+                self.assertEqual(self.counts().get(name, len(answer)), len(answer))
+
+    def test_an_answer_in_arrow_has_the_types_of_sql(self):
+        file = self.folder / "rows.arrow"
+        sql = ("SELECT range AS n, CASE WHEN range % 3 > 0 THEN range || 'é' END AS t, range % 2 = 0 AS b, [range, NULL] AS l, {'x': range, 'y': NULL} AS s, "
+               "-range::HUGEINT * 100000000000000000000 AS h, TIMESTAMP '2024-01-02 03:04:05.678' AS ts, '\\x00a'::BLOB AS z, 1.25 AS d, 0.5::FLOAT AS f, "
+               "'w'::ENUM('v', 'w') AS e, range::UTINYINT AS u FROM range(200)")
+        written = harness.run(harness.IOTRAIL, "query", export_fixture.ExportTest.trace, sql, "-o", file)
+        self.assertEqual(written.returncode, 0, written.stderr)
+        (read,) = self.read_arrow(file)
+        self.assertEqual([read["types"][name] for name in "ntblszfeu"],
+                         ["Int64", "Utf8", "Bool", "List<Int64>", "Struct<{x:Int64, y:Int32}>", "Binary", "Float32", "Utf8", "Uint8"])
+        for n, row in enumerate(read["rows"]):
+            self.assertEqual(row, {"n": str(n), "t": f"{n}é" if n % 3 else None, "b": n % 2 == 0, "l": [str(n), None], "s": {"x": str(n), "y": None},
+                                   "h": f"-{n}{'0' * 20}" if n else "0", "ts": 1704164645678, "z": "0061", "d": "1.25", "f": 0.5, "e": "w", "u": n})
+        again = harness.run(harness.IOTRAIL, "query", export_fixture.ExportTest.trace, sql, "-o", file)
+        self.assertIn("nothing is written over", again.stderr)
+        harness.run("bash", "-c", '"$0" "$@" | cat >piped', harness.IOTRAIL, "query", export_fixture.ExportTest.trace, sql, "--format", "arrow", cwd=self.folder)
+        self.assertEqual((self.folder / "piped").read_bytes(), file.read_bytes())
+
+    def test_a_type_that_arrow_does_not_get_leaves_no_file(self):
+        refused = harness.run(harness.IOTRAIL, "query", export_fixture.ExportTest.trace, "SELECT ['w'::ENUM('w')] AS words", "-o", self.folder / "e.arrow")
+        self.assertEqual(refused.returncode, 1)
+        self.assertRegex(refused.stderr, "cannot write column 'words' as Arrow: .*\n  CAST")
+        self.assertFalse((self.folder / "e.arrow").exists())
 
     def test_dftracer_has_each_call(self):
         with gzip.open(self.export("t.pfw.gz"), "rt") as file:

@@ -26,7 +26,8 @@ class Output(harness.AcceptanceTest):
         disk = self.small_disk()
         for words, named in ((("export", path, "--to", "csv", "-o", disk / "all"), f"{disk}/all/"),
                              (("export", path, "--to", "jsonl", "-o", disk / "one"), f"{disk}/one"),
-                             (("query", path, "FROM range(100000)", "-o", disk / "rows"), f"{disk}/rows")):
+                             (("query", path, "FROM range(100000)", "-o", disk / "rows"), f"{disk}/rows"),
+                             (("query", path, "FROM range(100000)", "-o", disk / "rows.arrow"), f"{disk}/rows.arrow")):
             with self.subTest(words=words[0]):
                 process = harness.run(harness.IOTRAIL, *words)
                 self.assertEqual(process.returncode, 1)
@@ -53,7 +54,7 @@ class Output(harness.AcceptanceTest):
         self.assertEqual(refused.returncode, 2)
         for file, suffix in (("rows.xyz", ".xyz"), ("rows.tar.gz", ".gz")):
             refused = harness.run(harness.IOTRAIL, "query", path, "SELECT 1", "-o", file)
-            self.assertIn(f"iotrail: -o {file}: no format has the suffix '{suffix}': the suffixes are {names}, parquet, txt\n", refused.stderr)
+            self.assertIn(f"iotrail: -o {file}: no format has the suffix '{suffix}': the suffixes are {names}, arrow, parquet, txt\n", refused.stderr)
             self.assertEqual(refused.returncode, 2)
 
     def test_a_file_of_parquet_has_the_rows(self):
@@ -249,7 +250,7 @@ class Output(harness.AcceptanceTest):
         temporary = self.folder / "temporary"
         temporary.mkdir()
         slow = "SELECT levenshtein(repeat('a', 4000000), repeat('b', 4000000))"
-        for more in ((), ("-o", self.folder / "rows.csv"), ("-o", self.folder / "rows.parquet")):
+        for more in ((), *(("-o", self.folder / f"rows.{form}") for form in ("csv", "parquet", "arrow"))):
             with self.subTest(more=more):
                 process = harness.run(harness.IOTRAIL, "query", path, slow, "--time-limit", "10ms", *more,
                                       env={**os.environ, "TMPDIR": str(temporary)})

@@ -15,6 +15,7 @@
 #include "cli/output_file.hpp"
 #include "cli/sessions/sql_statements.hpp"
 #include "cli/verb.hpp"
+#include "export/arrow/arrow_file.hpp"
 #include "export/output.hpp"
 #include "reference/sql_reference.hpp"
 #include "store/reader/repository.hpp"
@@ -89,6 +90,7 @@ Result<int> print_reference(const Console& console, analysis::Engine& engine,
 constexpr std::string_view kText = "text";
 constexpr std::string_view kTextSuffix = "txt";  // the usual one
 constexpr std::string_view kParquet = "parquet"; // which the engine writes itself
+constexpr std::string_view kArrow = "arrow";     // which has the engine's types
 
 // The format that the suffix of the file names.
 Result<std::string> format_by_suffix(const std::string& path) {
@@ -96,24 +98,40 @@ Result<std::string> format_by_suffix(const std::string& path) {
   if (suffix.size() < 2 || suffix.substr(1) == kTextSuffix)
     return std::string(kText);
   std::string format = suffix.substr(1);
-  if (format == kParquet || output::find_format(format) != nullptr)
+  if (format == kParquet || format == kArrow || output::find_format(format) != nullptr)
     return format;
   return fail_usage(
       fmt::format("-o {}: no format has the suffix '{}'", path, suffix),
-      fmt::format("the suffixes are {}, {}, {}", format_names(), kParquet, kTextSuffix),
+      fmt::format("the suffixes are {}, {}, {}, {}", format_names(), kArrow, kParquet, kTextSuffix),
       "--format names the format of a file with another suffix.");
 }
 
-Result<std::string> format_of(const QueryRequest& request) {
+Result<std::string> format_of(const Stream& out, const QueryRequest& request) {
   if (request.format.empty())
     return format_by_suffix(request.path);
   if (request.format == kParquet && request.path.empty())
     return fail_usage("--format parquet needs a file", "its end refers to its parts",
                       "Give -o FILE.");
+  if (request.format == kArrow && request.path.empty() && out.is_terminal())
+    return fail_usage("arrow is not for terminals", "it is binary", "Give -o FILE.");
   return request.format;
 }
 
 constexpr std::string_view kStandardInput = "-"; // in place of the SQL
+
+Result<void> answer_in_arrow(const Console& console, analysis::Engine& engine,
+                             const QueryRequest& request) {
+  auto chunks = engine.query_for_arrow(request.sql);
+  if (!chunks)
+    return std::unexpected(chunks.error());
+  const auto written = write_output(console.out, request.path, [&](std::FILE* file) {
+    return output::write_arrow(*chunks, file);
+  });
+  if (!written)
+    return std::unexpected(written.error());
+  print_events_not_recorded(console, engine.trace(), request.sql);
+  return {};
+}
 
 Result<void> answer(const Console& console, analysis::Engine& engine, const QueryRequest& request,
                     const output::Format* format, const std::string& sql) {
@@ -170,7 +188,7 @@ Result<int> query_to_parquet(const Console& console, const QueryRequest& request
 }
 
 Result<int> query(const Console& console, const QueryRequest& request) {
-  const auto name = format_of(request);
+  const auto name = format_of(console.out, request);
   if (!name)
     return std::unexpected(name.error());
   if (const Result<void> checked = check_new_file(request.path); !checked)
@@ -182,15 +200,17 @@ Result<int> query(const Console& console, const QueryRequest& request) {
                           ? fmt::format("The trace comes first: iotrail query latest {}",
                                         shell_word(request.trace))
                           : "`iotrail query TRACE --tables` lists what can be asked.");
-  if (request.sql == kStandardInput && !request.path.empty())
+  if (request.sql == kStandardInput && (!request.path.empty() || *name == kArrow))
     return fail_usage("query: several statements have no one file for their answers", {},
-                      "Give one statement, or redirect the output.");
+                      *name == kArrow ? "Give one statement."
+                                      : "Give one statement, or redirect the output.");
   const auto of_engine = engine_options(request);
   if (!of_engine)
     return std::unexpected(of_engine.error());
   if (*name == kParquet)
     return query_to_parquet(console, request, *of_engine);
-  const auto format = parse_format(*name);
+  const Result<const output::Format*> format =
+      *name == kArrow ? Result<const output::Format*>(nullptr) : parse_format(*name);
   if (!format)
     return std::unexpected(format.error());
   auto engine = open_engine(request.trace, *of_engine);
@@ -202,7 +222,8 @@ Result<int> query(const Console& console, const QueryRequest& request) {
   if (asks_what)
     return print_reference(console, **engine, request);
   end_overdue_queries(**engine, console);
-  const Result<void> answered = request.sql == kStandardInput
+  const Result<void> answered = *name == kArrow ? answer_in_arrow(console, **engine, request)
+                                : request.sql == kStandardInput
                                     ? answer_statements(console, **engine, request, *format)
                                     : answer(console, **engine, request, *format, request.sql);
   if (!answered)
@@ -229,8 +250,8 @@ Action declare_query(CLI::App& app, const Trailing&) {
           ->type_name("VIEW");
   CLI::Option* format =
       app.add_option("--format", request->format,
-                     format_names() + ", or parquet with -o; default: the suffix of the -o file, "
-                                      "else text")
+                     format_names() + ", arrow, or parquet with -o; default: the suffix of the -o "
+                                      "file, else text")
           ->type_name("FORMAT");
   CLI::Option* json = app.add_flag_callback(
       "--json", [request] { request->format = "json"; }, "The same as --format json");
@@ -256,12 +277,13 @@ Action declare_query(CLI::App& app, const Trailing&) {
   }
   describe->excludes(sql);
   tables->excludes(describe);
-  app.footer("Format text shows control characters and invisible ones as \\x1b; so does csv on a "
-             "terminal, where text is also shortened. Files and pipes get csv with names as they "
-             "are, and json with \\u001b. Parquet has the types of SQL, and numbers as with "
-             "--raw. Bytes that are not UTF-8 are \\xff in SQL, and so in what it answers, a "
-             "backslash that would look so is \\x5c; `iotrail export` to csv "
-             "writes them as they are.");
+  app.footer(
+      "Format text shows control characters and invisible ones as \\x1b; so does csv on a "
+      "terminal, where text is also shortened. Files and pipes get csv with names as they "
+      "are, and json with \\u001b. Parquet and Arrow have the types of SQL, and numbers "
+      "as with --raw. Bytes that are not UTF-8 are \\xff in SQL, and so in what it answers, a "
+      "backslash that would look so is \\x5c; `iotrail export` to csv "
+      "writes them as they are.");
   return [request](const Console& console) { return query(console, *request); };
 }
 
