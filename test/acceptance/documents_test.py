@@ -2,6 +2,7 @@
 """The JSON of a verb fits its schema in docs/schemas/. Text and JSON of one trace have the same
 numbers."""
 import json
+import math
 import pathlib
 import re
 
@@ -102,7 +103,7 @@ def share_text(value):
     return "> 99.9 %" if 0.9995 <= value < 1 else f"{100 * value:.1f} %"
 
 
-TEXTS = {"bytes": bytes_text, "ns": ns_text, "share": share_text, "count": lambda value: f"{round(value):,}",
+TEXTS = {"bytes": bytes_text, "ns": ns_text, "share": share_text, "count": lambda value: f"{math.floor(value + 0.5):,}",
          "second": lambda value: f"{value:.6f}", "ratio": lambda value: f"x {value:.2f}", "id": str}
 
 
