@@ -10,26 +10,22 @@
 
 #include "out/ring.bpf.h"
 
-struct file_table {
-  __uint(type, BPF_MAP_TYPE_HASH);
-  __uint(map_flags, BPF_F_NO_PREALLOC);
-  __uint(max_entries, IOT_FILE_LIMIT);
-  __type(key, struct iot_file_key);
-  __type(value, iot_u32);
-};
-struct file_table first_files SEC(".maps");
+#define FILE_TABLE(entries)                                                                        \
+  {                                                                                                \
+    __uint(type, BPF_MAP_TYPE_HASH);                                                               \
+    __uint(map_flags, BPF_F_NO_PREALLOC);                                                          \
+    __uint(max_entries, entries);                                                                  \
+    __type(key, struct iot_file_key);                                                              \
+    __type(value, iot_u32);                                                                        \
+  }
+
+struct FILE_TABLE(IOT_FILE_LIMIT) first_files SEC(".maps");
 
 /*
  * libbpf makes one table only to show the kernel what the tables are like. The kernel does not
  * compare their sizes, so that this one is small.
  */
-struct file_pattern {
-  __uint(type, BPF_MAP_TYPE_HASH);
-  __uint(map_flags, BPF_F_NO_PREALLOC);
-  __uint(max_entries, 1);
-  __type(key, struct iot_file_key);
-  __type(value, iot_u32);
-};
+struct file_pattern FILE_TABLE(1);
 
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
