@@ -39,7 +39,7 @@ WITH
     SELECT EXISTS (SELECT event FROM hooks WHERE event = 'cache_dirty' AND hook <> '') OR EXISTS (SELECT ts_ns FROM cache_dirty) AS is_recorded
   ),
   sums AS (
-    SELECT p.*, nullif(coalesce(s.bytes, 0), 0) AS mapped_bytes, p.bytes + coalesce(s.bytes, 0) AS all_bytes
+    SELECT p.*, nullif(s.bytes, 0) AS mapped_bytes, p.bytes + coalesce(s.bytes, 0) AS all_bytes
     FROM programs_synced AS p CROSS JOIN cache AS c LEFT JOIN stored AS s ON p.pid = s.pid
     WHERE c.is_recorded OR p.pid NOT IN (SELECT pid FROM unseen)
   )
