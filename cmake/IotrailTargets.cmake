@@ -6,6 +6,10 @@
 
 add_library(iotrail_options INTERFACE)
 target_compile_options(iotrail_options INTERFACE -Wall -Wextra -Wshadow -Wconversion)
+# What g++ adds to these: fields that designated initializers do not name. Clang looks only at initializers without names.
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  target_compile_options(iotrail_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-missing-field-initializers>)
+endif()
 # What clang adds to these: signs, fields that keep their default, and a function that the algorithms
 # of g++ 12's library use although it is deprecated.
 if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
