@@ -70,9 +70,19 @@ def children(pid, name=None):
     return run("pgrep", "-P", pid, *(("-x", name) if name else ())).stdout.split()
 
 
+def stat_fields(pid):
+    """Of /proc/PID/stat, from the state on."""
+    return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+
+
+def has_ended(pid):
+    """Whether a process has ended that its parent has not yet waited for."""
+    return stat_fields(pid)[0] == "Z"
+
+
 def cpu_seconds(pid):
     """CPU time of a process; also of one that has ended and was not yet waited for."""
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    fields = stat_fields(pid)
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 

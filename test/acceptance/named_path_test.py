@@ -5,6 +5,7 @@ import collections
 import os
 import pathlib
 import re
+import signal
 import subprocess
 import sys
 
@@ -29,6 +30,25 @@ for _ in range(5):
         file.read()
     with open(path, "a") as file:
         file.write("y" * 50)
+"""
+# Both begin once the recorder is halted, so that nothing leaves its rings.
+NAMES_OTHERS = """
+import os, sys
+print("ready", flush=True)
+sys.stdin.readline()
+for _ in range(5000):
+    os.access("/", os.F_OK)
+with open(sys.argv[1], "a") as file:
+    file.write("y" * 50)
+"""
+MAKES_FILES = """
+import os, sys
+print("ready", flush=True)
+sys.stdin.readline()
+for number in range(20000):
+    fd = os.open(f"{sys.argv[1]}/{number:0200}", os.O_CREAT | os.O_WRONLY, 0o600)
+    os.write(fd, b"x")
+    os.close(fd)
 """
 QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 CALL = re.compile(r"^(\d+) +(\w+)\((.*)")
@@ -107,6 +127,38 @@ class NamedPaths(harness.AcceptanceTest):
         self.require(recording, "syscall")
         self.assertEqual(recording.process.stdout.split()[0], str(inode), "the number was not used again")
         self.assertEqual([row["path"] for row in recording.query("SELECT DISTINCT path FROM syscall_write JOIN files USING (file)")], [str(path)])
+
+    def halted(self, program, path, buffer, *options):
+        """A recording of a program that runs while the recorder is halted."""
+        trace = self.folder / "t.iotrail"
+        recorder = subprocess.Popen([harness.IOTRAIL, "record", "-q", "-o", trace, "--layers", "syscall", "--buffer", buffer, *options, "--",
+                                     sys.executable, "-I", "-S", "-c", program, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(recorder.stdout.close)
+        self.assertEqual(recorder.stdout.readline(), "ready\n")
+        (traced,) = harness.children(recorder.pid)
+        recorder.send_signal(signal.SIGSTOP)
+        recorder.stdin.write("begin\n")
+        recorder.stdin.close()
+        harness.wait_for(lambda: harness.has_ended(traced), "the program's end")
+        recorder.send_signal(signal.SIGCONT)
+        self.assertEqual(recorder.wait(timeout=harness.PATIENCE_S), 0)
+        recording = harness.Recording(trace, None)
+        self.require(recording, "syscall")
+        self.assert_adds_up(recording)
+        return recording
+
+    def test_calls_that_name_other_paths_use_no_ring(self):
+        path = self.folder / "P"
+        path.write_text("0")
+        recording = self.halted(NAMES_OTHERS, path, "1M", "--file", path)
+        self.assertEqual(recording.manifest["counters"].get("kernel_text_full", 0), 0)
+        self.assertEqual(recording.query("SELECT path, result FROM syscall_write JOIN files USING (file)"), [{"path": str(path), "result": 50}])
+
+    def test_files_of_the_filter_with_no_room_for_their_paths(self):
+        """Their calls are in the trace all the same."""
+        recording = self.halted(MAKES_FILES, self.folder, "64M", "--dir", self.folder)
+        self.assertGreater(recording.manifest["counters"]["kernel_text_full"], 0)
+        self.assertEqual(recording.value("SELECT count(*) FROM syscall_write WHERE result = 1"), 20000)
 
     def test_a_symbolic_link_and_its_target(self):
         target, link = self.folder / "target", self.folder / "link"

@@ -52,7 +52,8 @@ struct iot_named_entry {
 
 /* Marks ids of files that the filter by file or by device excludes. */
 #define IOT_FILE_UNWANTED 0x80000000U
-#define IOT_FILE_PSEUDO 0x20000000U /* besides: only its file system excludes it */
+#define IOT_FILE_PSEUDO 0x20000000U       /* besides: only its file system excludes it */
+#define IOT_FILE_NAMELESS IOT_FILE_PSEUDO /* alone: included, but its path could not be sent */
 #define IOT_FILE_MARKS (IOT_FILE_UNWANTED | IOT_FILE_PSEUDO)
 #define IOT_FILE_NUMBER 0x1fffffffU /* without any mark */
 #define IOT_FILE_TOLD 0x40000000U   /* in the map only: its path was sent though it is excluded */

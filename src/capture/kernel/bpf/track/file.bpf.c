@@ -174,6 +174,9 @@ static __noinline iot_u32 next_file_id(void) {
   return id ? id : (__sync_fetch_and_add(&last_file_id, 1) + 1) & IOT_FILE_NUMBER;
 }
 
+/* Of a file that the filter includes although it has no number: its path was lost, its events are not. */
+#define NAMELESS (FILTERS_ANY ? IOT_FILE_NAMELESS : 0)
+
 /*
  * The path is sent before others can find the id, so that no record has an id without a path. Two
  * CPUs may send the same file under two ids; one of the ids is then never used. The path of an
@@ -192,14 +195,14 @@ __noinline iot_u32 iot_file_register(const struct iot_file_sight* sight) {
   else if (iot_config.excludes_pseudo && is_pseudo(sight))
     id |= IOT_FILE_MARKS;
   else if (send_any_path(id, sight) != SENT)
-    return 0;
+    return NAMELESS;
   if (remember_file(&key, id))
     return id;
   known = find_file(&key);
   if (known)
     return known & ~IOT_FILE_TOLD;
   iot_count(IOT_COUNTER_kernel_file_unknown);
-  return 0;
+  return id & IOT_FILE_UNWANTED ? id : NAMELESS;
 }
 
 /*
@@ -218,11 +221,9 @@ __noinline iot_u32 iot_file_by_new_name(iot_s32 fd) {
   sight.key.generation = BPF_CORE_READ(inode, i_generation);
   iot_u32 id = find_file(&sight.key);
   if ((id & IOT_FILE_MARKS) == IOT_FILE_UNWANTED && !is_filtered_out(&sight)) {
-    const iot_u32 new_id = next_file_id();
-    if (send_any_path(new_id, &sight) == SENT) {
-      id = new_id;
-      mark_file(&sight.key, id);
-    }
+    id = next_file_id();
+    (void)send_any_path(id, &sight); /* its events are wanted without a path, too */
+    mark_file(&sight.key, id);
   }
   struct iot_cached_file* cached = &task->files[sight.key.inode & (IOT_TASK_FILES - 1)];
   if (cached->inode == sight.key.inode && cached->device == sight.key.device)

@@ -76,7 +76,7 @@ static __always_inline iot_u32 iot_identify(struct iot_task* task, struct inode*
   cached->inode = number;
   cached->device = device;
   cached->generation = generation;
-  cached->file = id;
+  cached->file = id == IOT_FILE_NAMELESS ? 0 : id; /* its path may be sent the next time */
   return id;
 }
 

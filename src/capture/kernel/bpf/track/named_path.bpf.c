@@ -54,11 +54,13 @@ struct {
 } named_directories SEC(".maps");
 
 /*
- * The text of a call and the state of its comparison. In memory of the ring `texts`, since the
- * verifier forgets what is there, and so checks each step alike.
+ * The text of a call and the state of its comparison. In a map, since the verifier forgets what is
+ * there, and so checks each step alike. Not in the ring `texts`: each call of each program on the
+ * machine would use it up.
  */
 struct named_text {
-  struct iot_message header;
+  iot_u32 is_used;
+  iot_u32 reserved;
   iot_u64 hash;     /* of the name in progress */
   iot_u64 last;     /* of the last whole name */
   iot_u32 depth;    /* directories of the named path, from the root on; 0: the start is elsewhere */
@@ -69,6 +71,15 @@ struct named_text {
   iot_u32 is_equal; /* until here */
   char text[IOT_NAMED_BYTES];
 };
+
+/* For a task, and for another that preempts it on this CPU. */
+#define NAMED_TEXTS 2
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, NAMED_TEXTS);
+  __type(key, iot_u32);
+  __type(value, struct named_text);
+} named_texts SEC(".maps");
 
 struct named_call {
   struct named_text* text;
@@ -214,23 +225,36 @@ static __always_inline iot_u32 send_named(iot_u32 number) {
                        bpf_probe_read_kernel_str(message->string, IOT_PATH_BYTES, named->path));
 }
 
+static __always_inline struct named_text* take_text(iot_u32 index) {
+  struct named_text* text = bpf_map_lookup_elem(&named_texts, &index);
+  return text && !__atomic_exchange_n(&text->is_used, 1, __ATOMIC_RELAXED) ? text : 0;
+}
+
+static __always_inline void find_named(struct named_call* call, iot_u64 path) {
+  struct named_text* text = call->text;
+  const long bytes = bpf_probe_read_user_str(text->text, IOT_NAMED_BYTES, (const void*)path);
+  text->hash = iot_config.name_seed;
+  text->last = 0;
+  if (bytes > 1) {
+    bpf_loop(IOT_NAMED_BYTES, hash_text, call, 0);
+    const iot_u64 last = text->last;
+    call->number = IOT_VERDICT(named_lasts, &last);
+  }
+  if (call->number)
+    bpf_loop(IOT_CHOICE_LIMIT, compare_path, call, 0);
+}
+
 __noinline iot_u32 iot_named_path(iot_s32 fd, iot_u64 path) {
   if (!path)
     return 0;
-  struct named_call call = {.fd = fd};
-  call.text = reserve_message(IOT_MESSAGE_STRING, sizeof(struct named_text));
+  struct named_call call = {.fd = fd, .text = take_text(0)};
   if (!call.text)
+    call.text = take_text(1);
+  if (!call.text) {
+    iot_count(IOT_COUNTER_kernel_text_full);
     return 0;
-  const long bytes = bpf_probe_read_user_str(call.text->text, IOT_NAMED_BYTES, (const void*)path);
-  call.text->hash = iot_config.name_seed;
-  call.text->last = 0;
-  if (bytes > 1) {
-    bpf_loop(IOT_NAMED_BYTES, hash_text, &call, 0);
-    const iot_u64 last = call.text->last;
-    call.number = IOT_VERDICT(named_lasts, &last);
   }
-  if (call.number)
-    bpf_loop(IOT_CHOICE_LIMIT, compare_path, &call, 0);
-  bpf_ringbuf_discard(call.text, BPF_RB_NO_WAKEUP);
+  find_named(&call, path);
+  call.text->is_used = 0;
   return call.number ? send_named(call.number - 1) : 0;
 }
