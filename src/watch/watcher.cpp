@@ -267,28 +267,36 @@ Result<void> Watcher::read(const Recording& recording, bool is_over) {
   return done;
 }
 
-// All events up to now into the logs. With reading_ held.
-Result<void> Watcher::read_current() {
+// The running recording with all its events up to now on the disk; nullptr: none runs.
+Result<std::shared_ptr<Watcher::Recording>> Watcher::flush_current() {
   std::shared_ptr<Recording> current;
   const Result<void> flushed = on_driver([&]() -> Result<void> {
     if (!running_)
       return {};
-    const auto manifest = running_->recorder->checkpoint();
     current = running_->recording;
+    const auto manifest = running_->recorder->checkpoint();
     return manifest ? Result<void>() : std::unexpected(manifest.error());
   });
   if (!flushed)
-    return flushed;
-  read_ended();
-  bool is_running = false;
-  {
-    const std::lock_guard lock(state_);
-    is_running = current != nullptr && current == current_;
+    return std::unexpected(flushed.error());
+  return current;
+}
+
+// All events up to now into the logs. With reading_ held.
+Result<void> Watcher::read_current() {
+  for (;;) {
+    const auto current = flush_current();
+    if (!current)
+      return std::unexpected(current.error());
+    read_ended();
+    const bool is_running = [&] {
+      const std::lock_guard lock(state_);
+      return *current == current_;
+    }();
+    if (is_running)
+      return *current ? read(**current, false) : Result<void>();
+    // Another recording takes its place meanwhile, and the driver has not given this one to read_ended() yet.
   }
-  if (is_running)
-    return read(*current, false);
-  read_ended(); // it has ended meanwhile
-  return {};
 }
 
 } // namespace iotrail::watch

@@ -116,6 +116,7 @@ private:
   static Named named(const std::string& name);
   Watched* find_locked(const Named& named);
   static LogState state_of(const Watched& watched);
+  Result<std::shared_ptr<Recording>> flush_current();
   Result<void> read_current();
   void read_ended();
   Result<void> read(const Recording& recording, bool is_over);
