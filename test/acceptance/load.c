@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * load CALLS_PER_SECOND CALLS THREADS: writes 7 bytes to /dev/null so often, each thread its share, at this rate (0: as fast
- * as it can). However busy the machine is, a recording must account for this number of calls.
+ * as it can), once its input ends. However busy the machine is, a recording must account for this number of calls. With one
+ * thread the number of its other calls is always the same.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -45,6 +46,13 @@ int main(int argc, char** argv) {
   calls_per_second = atof(argv[1]) / threads;
   calls = atol(argv[2]) / threads;
   null_fd = open("/dev/null", O_WRONLY);
+  char byte;
+  if (read(STDIN_FILENO, &byte, 1) != 0)
+    return 2;
+  if (threads == 1) {
+    work(NULL);
+    return 0;
+  }
   for (int i = 0; i < threads; ++i)
     pthread_create(&thread[i], NULL, work, NULL);
   for (int i = 0; i < threads; ++i)
