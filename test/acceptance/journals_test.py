@@ -114,7 +114,7 @@ class Journals(harness.AcceptanceTest):
         self.make_ext4(device)
         point = self.mount(device, "commit=1")
         path = self.folder / "t.iotrail"
-        recorder = subprocess.Popen([harness.IOTRAIL, "record", "-q", "-o", path, "--device", device, "-e", "default,fs_journal_handle"], stdin=subprocess.DEVNULL)
+        recorder = subprocess.Popen([harness.IOTRAIL, "record", "-q", "-o", path, "--device", device], stdin=subprocess.DEVNULL)
         self.addCleanup(recorder.wait)
         self.addCleanup(recorder.kill)
         harness.wait_until_running(path)
