@@ -187,6 +187,10 @@ inline constexpr std::uint16_t kEventsOnRequest[] = {
 #define ON_REQUEST(event) IOT_KIND_##event,
 #include "on_request.def"
 };
+inline constexpr std::uint16_t kEventsForDisks[] = {
+#define FOR_DISKS(event) IOT_KIND_##event,
+#include "on_request.def"
+};
 inline constexpr Layer kLayersOnRequest[] = {
 #define LAYER_ON_REQUEST(layer) Layer::layer,
 #include "on_request.def"
@@ -232,6 +236,11 @@ constexpr const Event* find_event(std::string_view name) {
 
 constexpr bool is_on_request(const Event& event) {
   return std::ranges::find(kEventsOnRequest, event.id) != std::end(kEventsOnRequest);
+}
+
+// On request, but usual in recordings of disks and mounts.
+constexpr bool is_for_disks(const Event& event) {
+  return std::ranges::find(kEventsForDisks, event.id) != std::end(kEventsForDisks);
 }
 
 // Recorded by a verb of its own, never by `record`.

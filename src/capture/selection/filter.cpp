@@ -5,15 +5,6 @@
 
 namespace iotrail::capture {
 
-namespace {
-
-// Of a disk, also the commits are recorded that no call waits for. The changes say who pays for them.
-bool explains_devices(const schema::Event& event) {
-  return event.id == IOT_KIND_fs_journal_handle;
-}
-
-} // namespace
-
 bool Filter::records(const schema::Event& event) const {
   if (event.is_dictionary())
     return false;
@@ -21,7 +12,7 @@ bool Filter::records(const schema::Event& event) const {
     return false;
   if (!events.empty())
     return std::ranges::find(events, event.name) != events.end();
-  return !schema::is_on_request(event) || (wanted.choose_devices() && explains_devices(event));
+  return !schema::is_on_request(event) || (wanted.choose_devices() && schema::is_for_disks(event));
 }
 
 } // namespace iotrail::capture
