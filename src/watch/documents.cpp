@@ -49,6 +49,15 @@ std::vector<Value> row_of(const LogEntry& entry, std::uint64_t zero_ns) {
 
 } // namespace
 
+std::optional<output::Sentence> lost_of(const LogCopy& log) {
+  if (log.lost == 0)
+    return std::nullopt;
+  return output::sentence(
+      "{lost} EVENTS LOST of all watched files: the log may lack some. A higher "
+      "load than the watcher can read, or a watcher that was stopped.",
+      {output::count_value("lost", log.lost)});
+}
+
 output::Document make_log(const std::string& path, const LogCopy& log) {
   std::vector<std::vector<Value>> rows;
   for (const LogEntry& entry : log.entries)
@@ -61,7 +70,10 @@ output::Document make_log(const std::string& path, const LogCopy& log) {
     section.notes.push_back(
         output::sentence("Times count from the begin of the log. Sectors of 512 bytes count from "
                          "the begin of the file system's device."));
-  return {.sections = {std::move(section)}};
+  output::Document document{.sections = {std::move(section)}};
+  if (auto lost = lost_of(log))
+    document.warnings.push_back(std::move(*lost));
+  return document;
 }
 
 output::Document make_file_list(std::span<const LogState> states) {

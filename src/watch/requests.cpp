@@ -66,7 +66,7 @@ Result<Words> answer_log(Watcher& watcher, const std::string& path) {
   const auto log = watcher.log(path);
   if (!log)
     return std::unexpected(log.error());
-  Words words{word(log->zero_ns)};
+  Words words{word(log->zero_ns), word(log->lost)};
   for (const LogEntry& entry : log->entries)
     words.insert(words.end(),
                  {word(entry.ts_ns), entry.is_read ? "R" : "W", entry.is_bio ? "BLK" : "VFS",
@@ -141,7 +141,9 @@ Result<LogCopy> ask_for_log(const std::string& path) {
   if (!answer)
     return std::unexpected(answer.error());
   WordReader words(std::move(*answer));
-  LogCopy log{.zero_ns = words.value(), .entries = {}};
+  LogCopy log;
+  log.zero_ns = words.value();
+  log.lost = words.value();
   while (words.left() >= kEntryWords) {
     LogEntry& entry = log.entries.emplace_back();
     entry.ts_ns = words.value();

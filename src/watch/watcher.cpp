@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <future>
 #include <iterator>
 #include <utility>
 
@@ -17,7 +19,8 @@ constexpr std::uint64_t kTraceBytes = 32U << 20U; // then another recording begi
 constexpr std::uint64_t kSizeCheckNs = 200'000'000;
 constexpr std::uint64_t kRetryNs =
     5'000'000'000; // where a recording ends at once, as on a full disk
-constexpr std::uint64_t kOverlapNs = 50'000'000; // of two recordings, for calls in progress
+constexpr std::uint64_t kOverlapNs = 50'000'000;      // of two recordings, for calls in progress
+constexpr std::chrono::milliseconds kStepInterval(1); // while other work is waited for
 constexpr int kUnusedWaitMs = 20;
 
 // What the trails need to find who wrote the bytes of a bio.
@@ -105,11 +108,22 @@ void Watcher::end() {
   (void)store::remove_trace(trace, true);
 }
 
+// What takes tenths of a second, on another thread: the rings of the running recording do not overflow meanwhile.
+template <typename Work>
+auto Watcher::while_stepping(std::optional<Running>& running, const Work& work) {
+  if (!running)
+    return work();
+  auto result = std::async(std::launch::async, work);
+  while (result.wait_for(kStepInterval) != std::future_status::ready)
+    running->recorder->step(monotonic_ns());
+  return result.get();
+}
+
 // Begins a recording of these files in the place of the running one.
 Result<void> Watcher::record(const std::vector<WatchedFile>& files) {
   std::optional<Running> next;
   if (!files.empty()) {
-    auto begun = begin(files);
+    auto begun = while_stepping(running_, [&] { return begin(files); });
     if (!begun)
       return std::unexpected(begun.error());
     next = std::move(*begun);
@@ -122,6 +136,7 @@ Result<void> Watcher::record(const std::vector<WatchedFile>& files) {
   {
     const std::lock_guard lock(state_);
     current_ = running_ ? running_->recording : nullptr;
+    lost_now_ = 0;
     status_.recordings += running_ ? 1 : 0;
   }
   if (old)
@@ -162,9 +177,10 @@ void Watcher::retire(Running old, std::uint64_t until_ns) {
     old.recorder->step(now_ns);
     if (running_)
       running_->recorder->step(now_ns);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(kStepInterval);
   }
-  const Result<void> stopped = old.recorder->stop({.reason = "renewed"});
+  const Result<void> stopped =
+      while_stepping(running_, [&] { return old.recorder->stop({.reason = "renewed"}); });
   const store::Manifest& manifest = old.recorder->manifest();
   const std::lock_guard lock(state_);
   old.recording->until_ns = until_ns;
@@ -275,7 +291,11 @@ Result<std::shared_ptr<Watcher::Recording>> Watcher::flush_current() {
       return {};
     current = running_->recording;
     const auto manifest = running_->recorder->checkpoint();
-    return manifest ? Result<void>() : std::unexpected(manifest.error());
+    if (!manifest)
+      return std::unexpected(manifest.error());
+    const std::lock_guard lock(state_);
+    lost_now_ = manifest->lost() + manifest->gaps();
+    return {};
   });
   if (!flushed)
     return std::unexpected(flushed.error());

@@ -47,6 +47,7 @@ struct LogState {
 struct LogCopy {
   std::uint64_t zero_ns = 0;
   std::vector<LogEntry> entries; // the oldest first
+  std::uint64_t lost = 0;        // events of all watched files since the watcher began
 };
 
 struct WatchStatus {
@@ -109,6 +110,8 @@ private:
   Result<void> on_driver(const std::function<Result<void>()>& work);
   void run_waiting();
   Result<void> record(const std::vector<WatchedFile>& files);
+  template <typename Work>
+  static auto while_stepping(std::optional<Running>& running, const Work& work);
   Result<Running> begin(const std::vector<WatchedFile>& files);
   void retire(Running old, std::uint64_t until_ns);
   bool renew();
@@ -137,6 +140,7 @@ private:
   std::mutex state_; // guards all below
   std::vector<Watched> files_;
   WatchStatus status_;
+  std::uint64_t lost_now_ = 0;                   // by the running recording, when it was last read
   std::deque<std::shared_ptr<Recording>> ended_; // not read yet
   std::shared_ptr<Recording> current_;
   bool is_over_ = false;

@@ -128,7 +128,9 @@ Result<LogCopy> Watcher::log(const std::string& name) {
   const Watched* watched = find_locked(file);
   if (watched == nullptr)
     return not_watched(name);
-  return LogCopy{.zero_ns = watched->log.zero_ns(), .entries = watched->log.all()};
+  return LogCopy{.zero_ns = watched->log.zero_ns(),
+                 .entries = watched->log.all(),
+                 .lost = status_.lost + lost_now_};
 }
 
 LogState Watcher::state_of(const Watched& watched) {
@@ -166,22 +168,12 @@ Result<std::vector<LogState>> Watcher::list(bool with_entries) {
 }
 
 Result<WatchStatus> Watcher::status() {
-  std::uint64_t lost = 0;
-  const Result<void> counted = on_driver([&]() -> Result<void> {
-    if (!running_)
-      return {};
-    const auto manifest = running_->recorder->checkpoint();
-    if (!manifest)
-      return std::unexpected(manifest.error());
-    lost = manifest->lost() + manifest->gaps();
-    return {};
-  });
-  if (!counted)
-    return std::unexpected(counted.error());
+  if (const auto flushed = flush_current(); !flushed)
+    return std::unexpected(flushed.error());
   const std::lock_guard lock(state_);
   WatchStatus status = status_;
   status.files = files_.size();
-  status.lost += lost;
+  status.lost += lost_now_;
   return status;
 }
 

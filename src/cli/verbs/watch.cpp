@@ -8,6 +8,7 @@
 #include "cli/print_document.hpp"
 #include "cli/sessions/watch_session.hpp"
 #include "cli/verb.hpp"
+#include "render/text/value_text.hpp"
 #include "text/printable.hpp"
 #include "text/sink.hpp"
 #include "watch/documents.hpp"
@@ -64,6 +65,9 @@ Result<int> print_log(const Console& console, const WatchOptions& options,
     return status_of(
         print_document(console.out, iotrail::watch::make_log(path, *log), format_of(options)));
   output::Sink sink(console.out.file);
+  if (const auto lost =
+          iotrail::watch::lost_of(*log)) // no line of the log, for programs that read it
+    print_message(console.err, fmt::format("iotrail: {}", output::sentence_text(*lost)));
   const std::string text = iotrail::watch::log_text(*log);
   sink.put(sink.is_terminal() ? output::printable_lines(text) : text);
   return status_of(sink.finish());

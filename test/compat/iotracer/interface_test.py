@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The groups of b-com's tests/module_interface_tests.sh, and its README: control files and logs."""
 import errno
+import json
 import os
+import signal
 import subprocess
 
 import iotracer
 from iotracer import DEFAULT_MAX, harness
 
 BLOCK = 8192
+WRITES = 400_000  # more than the rings of a watcher hold
 
 
 class Interface(iotracer.IotracerTest):
@@ -105,6 +108,23 @@ class Interface(iotracer.IotracerTest):
         self.assert_only(reads, "R")
         self.assert_only(writes, "W")
         self.assertLessEqual(len(self.events(writes)), 2 * DEFAULT_MAX)
+
+    def test_losses(self):
+        """Each answer about a log has them: who reads it may not know that the watcher was stopped."""
+        path = self.file("testfile_1", 1)
+        self.assert_watched(path)
+        self.assertEqual(json.loads(self.watch("log", path, "--json").stdout)["warnings"], [])
+        self.watcher.send_signal(signal.SIGSTOP)
+        with open(path, "r+b", buffering=0) as file:
+            for _ in range(WRITES):
+                os.pwrite(file.fileno(), b"x", 0)
+        self.watcher.send_signal(signal.SIGCONT)
+        (warning,) = json.loads(self.watch("log", path, "--json").stdout)["warnings"]
+        self.assertIn("EVENTS LOST", warning)
+        self.assertIn("EVENTS LOST", self.watch("log", path).stdout)
+        raw = self.watch("log", path, "--raw")
+        self.assertIn("EVENTS LOST", raw.stderr)
+        self.assertEqual(len(raw.stdout.splitlines()), DEFAULT_MAX)
 
     def test_links(self):
         path = self.file("testfile_1", 4)
