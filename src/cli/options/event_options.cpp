@@ -10,16 +10,27 @@
 namespace iotrail::cli {
 namespace {
 
+bool can_be_recorded(schema::Layer layer) {
+  return layer != schema::Layer::dictionary && layer != schema::Layer::snapshot &&
+         !schema::has_own_verb(layer);
+}
+
+std::vector<std::string_view> layer_names() {
+  std::vector<std::string_view> names;
+  for (const schema::LayerInfo& row : schema::kLayers)
+    if (can_be_recorded(row.layer))
+      names.push_back(row.name);
+  return names;
+}
+
 // Those that are named; of no names, those that are recorded where nothing is asked for.
 Result<std::vector<schema::Layer>> parse_layers(std::string_view option,
                                                 const std::vector<std::string>& names) {
   std::vector<schema::Layer> layers;
-  std::vector<std::string_view> known;
+  const std::vector<std::string_view> known = layer_names();
   for (const schema::LayerInfo& row : schema::kLayers) {
-    if (row.layer == schema::Layer::dictionary || row.layer == schema::Layer::snapshot ||
-        schema::has_own_verb(row.layer))
+    if (!can_be_recorded(row.layer))
       continue;
-    known.push_back(row.name);
     const bool is_usual = names.empty() && !schema::is_on_request(row.layer);
     if (is_usual || std::ranges::find(names, row.name) != names.end())
       layers.push_back(row.layer);
@@ -147,13 +158,13 @@ Result<void> leave_out_events(const std::vector<std::string>& names, capture::Fi
 void declare_events(CLI::App& app, EventOptions& options) {
   app.option_defaults()->group("Layers and events to record");
   app.add_option("-l,--layers", options.layers,
-                 fmt::format("Layers to record, separated by commas; default: all but {}",
-                             layers_on_request()))
+                 fmt::format("Layers to record, separated by commas: {}; default: all but {}",
+                             fmt::join(layer_names(), ", "), layers_on_request()))
       ->type_name("LAYER")
       ->delimiter(',');
   app.add_option("-e,--events", options.events,
                  "Events to record, separated by commas (syscall_write,block_issue); `default` "
-                 "means all default events, `all` every event")
+                 "means all default events, `all` every event; `iotrail schema` lists them")
       ->type_name("EVENT")
       ->delimiter(',');
   app.add_option("--exclude-layers", options.excluded_layers, "Layers not to record")
