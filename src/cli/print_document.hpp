@@ -17,4 +17,7 @@ enum class DocumentFormat : std::uint8_t {
 Result<void> print_document(const Stream& out, const output::Document& document,
                             DocumentFormat format = DocumentFormat::text);
 
+// A first screen that fits the terminal, with this number of other lines.
+output::Document on_one_screen(const Stream& out, output::Document answer, std::size_t other_lines);
+
 } // namespace iotrail::cli

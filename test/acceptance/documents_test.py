@@ -155,7 +155,7 @@ class Documents(harness.AcceptanceTest):
         trace = self.small_recording()
         document = json.loads(self.printed("report", trace, "--json", "--top", ROWS))
         self.assertEqual(problems(document, "report.json"), [])
-        self.assert_same_numbers(self.printed("report", trace, "--wide", "--top", ROWS), document)
+        self.assert_same_numbers(self.printed("report", trace, "--full", "--wide", "--top", ROWS), document)
 
     def test_the_answer_is_the_same_as_text_and_as_json(self):
         trace = self.small_recording()
@@ -176,7 +176,7 @@ class Documents(harness.AcceptanceTest):
             self.skipTest(process.stderr)
         document = json.loads(self.printed("report", trace, "--json", "--top", ROWS))
         self.assertEqual(problems(document, "stat.json"), [])
-        self.assert_same_numbers(self.printed("report", trace, "--wide", "--top", ROWS), document)
+        self.assert_same_numbers(self.printed("report", trace, "--full", "--wide", "--top", ROWS), document)
 
     def test_info_as_text_and_as_json_has_the_same_numbers(self):
         trace = self.small_recording()
@@ -280,7 +280,7 @@ class Documents(harness.AcceptanceTest):
         document = json.loads(name.read_text())
         self.assertEqual(problems(document, "stat.json"), [])
         document["notes"] = []  # the command that shows them again, which a report lacks
-        self.assert_same_numbers(self.printed("report", trace, "--wide"), document)
+        self.assert_same_numbers(self.printed("report", trace, "--full", "--wide"), document)
 
     def test_intervals_of_stat_are_lines_of_json(self):
         name = self.folder / "stat.jsonl"

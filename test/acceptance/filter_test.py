@@ -119,7 +119,7 @@ class Filters(harness.AcceptanceTest):
         self.assertEqual(recording.manifest["command_status"], -1)
         (listed,) = json.loads(harness.run(harness.IOTRAIL, "list", self.folder, "--json").stdout)["traces"]
         self.assertEqual(listed["command"], words)
-        self.assertIn(words[0], harness.run(harness.IOTRAIL, "report", recording.path, "--wide").stdout)
+        self.assertIn(words[0], harness.run(harness.IOTRAIL, "report", recording.path, "--full", "--wide").stdout)
 
     def test_a_process_that_hangs_from_before_to_after(self):
         """Its call is recorded as unfinished, with all that /proc says about it."""

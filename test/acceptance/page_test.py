@@ -239,7 +239,7 @@ class Page(harness.AcceptanceTest):
     @needs_browser
     def test_page_in_a_browser_has_the_texts_of_the_report(self):
         trace = self.small_recording()
-        lines = self.printed("report", trace, "--wide", "--top", ROWS).splitlines()
+        lines = self.printed("report", trace, "--full", "--wide", "--top", ROWS).splitlines()
         with browser.Browser() as page:
             page.open(self.small_page())
             page.value("document.querySelectorAll('.tools button').forEach((button) => button.click())")

@@ -44,10 +44,12 @@ class Run(harness.AcceptanceTest):
         self.assertFalse((self.folder / "ran").exists())
         self.assertEqual((self.folder / "p.html").read_text(), "kept")
 
-    def lines_on_a_terminal(self, trace, rows):
+    def lines_on_a_terminal(self, rows, *words, **streams):
+        """What iotrail prints to the streams that are the terminal, which are named."""
         ours, theirs = pty.openpty()
         termios.tcsetwinsize(theirs, (rows, 80))
-        reader = subprocess.Popen([harness.IOTRAIL, "report", trace], stdin=subprocess.DEVNULL, stdout=theirs, stderr=subprocess.DEVNULL)
+        reader = subprocess.Popen([harness.IOTRAIL, *words], stdin=subprocess.DEVNULL, cwd=self.folder,
+                                  **{"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **dict.fromkeys(streams, theirs)})
         os.close(theirs)
         shown = b""
         with contextlib.suppress(OSError):  # as a terminal says that its other side is closed
@@ -60,12 +62,19 @@ class Run(harness.AcceptanceTest):
     def test_the_first_screen_fits_a_terminal(self):
         script = "for i in 1 2 3; do dd if=/dev/zero of=f$i bs=4096 count=50 conv=fsync; cat f$i; mv f$i g$i; rm g$i; done >/dev/null 2>&1"
         trace = self.record("sh", "-c", script, cwd=self.folder).path
-        tall, short = self.lines_on_a_terminal(trace, 100), self.lines_on_a_terminal(trace, 24)
+        tall, short = (self.lines_on_a_terminal(rows, "report", trace, stdout=True) for rows in (100, 24))
         self.assertGreater(len(tall), 23)
         self.assertLess(len(short), len(tall))
         self.assertLessEqual(len(short), 23, short)
         self.assertEqual(short[:4], tall[:4], "the verdict stays")
         self.assertEqual(tall, harness.run(harness.IOTRAIL, "report", trace).stdout.splitlines())
+        after_run = self.lines_on_a_terminal(24, "run", "-o", "t2.iotrail", "--", "sh", "-c", script, stderr=True)
+        seen = "\n".join(after_run[-23:])
+        self.assertIn("SLOWED", seen)
+        self.assertIn("the page is in", seen)
+        wide = harness.run(harness.IOTRAIL, "report", trace, "--wide").stdout.splitlines()
+        self.assertIn("SLOWED", wide[2])
+        self.assertGreater(max(map(len, wide)), 80)
 
     def test_mistakes_are_those_of_record(self):
         missing = self.run_it("--", "no-such-command")

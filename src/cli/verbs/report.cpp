@@ -13,7 +13,6 @@
 #include "cli/verbs/write_page.hpp"
 #include "render/text/text.hpp"
 #include "report/answer/first_screen.hpp"
-#include "report/answer/fitted.hpp"
 #include "report/coverage.hpp"
 #include "report/findings.hpp"
 #include "report/report.hpp"
@@ -25,6 +24,8 @@
 
 namespace iotrail::cli {
 namespace {
+
+constexpr std::size_t kPromptLines = 1; // of the shell
 
 struct ReportRequest {
   std::string trace = "latest";
@@ -39,7 +40,7 @@ struct ReportRequest {
 
   // The answer on one screen, unless a table or everything is asked for.
   bool is_first_screen() const {
-    return !full && !json && !wide && by.empty() && sort.empty() && top.empty();
+    return !full && !json && by.empty() && sort.empty() && top.empty();
   }
   // The page and JSON of all tables have an answer too.
   bool has_answer() const { return !html.empty() || is_first_screen() || (json && by.empty()); }
@@ -96,21 +97,6 @@ Result<int> report_snapshots(const Console& console, analysis::Engine& engine,
       output::make_snapshot_report(engine, {.rows = top, .all_rows = request.json && top == 0}));
 }
 
-// One screen, with a line for the shell's prompt.
-output::Document on_one_screen(const Stream& out, output::Document answer) {
-  const std::size_t height = out.height();
-  if (height == output::kAnyHeight)
-    return answer;
-  return output::fitted(std::move(answer), height - 1, [&](const output::Document& document) {
-    std::string text;
-    output::Sink sink(text);
-    output::render_text(document, sink, out.width());
-    if (!sink.finish()) // of a string: it always succeeds
-      return std::size_t{0};
-    return static_cast<std::size_t>(std::ranges::count(text, '\n'));
-  });
-}
-
 Result<int> print_answer(const Console& console, analysis::Engine& engine,
                          const ReportRequest& request) {
   const auto answer = with_progress_bar(
@@ -123,7 +109,8 @@ Result<int> print_answer(const Console& console, analysis::Engine& engine,
       });
   if (!answer)
     return std::unexpected(answer.error());
-  return print(console, request, on_one_screen(console.out, *answer));
+  return print(console, request,
+               request.wide ? *answer : on_one_screen(console.out, *answer, kPromptLines));
 }
 
 Result<output::Document> whole_report(analysis::Engine& engine, const ReportRequest& request,

@@ -19,6 +19,8 @@ extern const Verb kVerbRecord;
 
 namespace {
 
+constexpr std::size_t kOtherLines = 2; // the page's path, and the shell's prompt
+
 struct RunRequest {
   std::string html;
   CLI::Option* output = nullptr; // of `record`
@@ -51,7 +53,9 @@ Result<void> report_run(const Console& console, const std::filesystem::path& tra
   if (!page)
     return std::unexpected(page.error());
   // The command may have standard output for itself.
-  if (auto printed = print_document(console.err, page->answer.value_or(page->report)); !printed)
+  const output::Document shown =
+      page->answer ? on_one_screen(console.err, *page->answer, kOtherLines) : page->report;
+  if (auto printed = print_document(console.err, shown); !printed)
     return printed;
   return write_page_file(console, *page, html);
 }
