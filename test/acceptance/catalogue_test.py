@@ -86,12 +86,6 @@ class Catalogue(harness.AcceptanceTest):
             self.assertIn("there is no trace nosuch", self.iotrail("list", "nosuch", *form, expect=FAILED).stderr)
         self.assertIn("Did you mean 'alpha'?", self.iotrail("report", "alhpa", expect=FAILED).stderr)
 
-    def test_a_long_name_is_listed_whole(self):
-        """It is there to be typed."""
-        name = "a-long-name-with-a-date-and-a-host-20261130-225043"
-        self.iotrail("record", *QUICKLY, "-o", name, "--", "sh", "-c", "true " + "argument " * 20)
-        self.assertIn(f"  {name} ", self.iotrail("list").stdout)
-
     def test_traces_that_may_not_be_read_are_listed(self):
         self.iotrail("record", *QUICKLY, "-o", "secret", "--", "true")
         self.folder.chmod(0o755)

@@ -13,7 +13,7 @@ namespace iotrail::output {
 namespace {
 
 constexpr ColumnDefinition kTraceColumns[] = {
-    {.title = "trace", .name = "name"}, // to be typed: never shortened
+    {.title = "trace", .name = "name", .meaning = Meaning::path},
     {.title = "", .name = "path", .meaning = Meaning::path},
     {.title = "state", .name = "state"},
     {.title = "", .name = "is_damaged"},
