@@ -5,7 +5,7 @@
 -- needs: calls, sched
 -- limit: share = 0.5; of the time in calls on files, the part that they must take
 -- limit: run_share = 0.05; of the run, the part that they must take
--- sentence: Calls of {subject} on files waited {took_ns} of {calls_ns} for a processor: the machine's load is the limit, not the disk.
+-- sentence: Calls of {subject} on files waited {took_ns} of {calls_ns} for a processor, longer than for anything else.
 -- advice: Run less at the same time, or use more processors.
 WITH
   sums AS (
