@@ -89,7 +89,7 @@ Result<void> judge_things(BpfObject& object, PidNumbers& numbers, const Selector
   NamedPaths named(object);
   each(things.files, [&](const auto& path) {
     auto judged = judge_file(object, path, verdict);
-    return judged && verdict == IOT_WANTED ? named.add(path) : judged;
+    return judged && verdict == IOT_WANTED && is_name(path) ? named.add(path) : judged;
   });
   each(things.devices, [&](const auto& path) { return judge_device(object, path, verdict); });
   each(things.mounts, [&](const auto& path) { return judge_mount(object, path, verdict); });
@@ -132,7 +132,7 @@ void fill_filters(iot_config& config, const Filter& filter) {
   config.adopt_cgroups = filter.wanted.choose_groups();
   config.filter_files = filter.wanted.choose_files();
   config.filter_devices = filter.wanted.choose_devices();
-  config.named_paths = most_named_paths(filter.wanted.files.size());
+  config.named_paths = most_named_paths(filter.wanted.files);
   if (config.named_paths != 0 && ::getrandom(&config.name_seed, sizeof(config.name_seed), 0) < 0)
     config.name_seed = monotonic_ns();
   config.filter_folders = !filter.wanted.folders.empty() || !filter.excluded.folders.empty();

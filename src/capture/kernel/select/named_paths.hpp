@@ -4,17 +4,25 @@
 // gets the path later, and calls that only name it.
 #pragma once
 
-#include <cstddef>
+#include <algorithm>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/result.hpp"
 #include "capture/kernel/load/bpf_object.hpp"
 
 namespace iotrail::capture::kernel {
 
-// Most paths that so many files of a filter can have: a symbolic link counts with its target.
-constexpr iot_u32 most_named_paths(std::size_t files) {
-  return static_cast<iot_u32>(2 * files);
+// False: it is a descriptor of this process, which stands for an inode alone. Without named paths no call of another
+// program is compared with them.
+constexpr bool is_name(std::string_view path) {
+  return !path.starts_with("/proc/self/fd/");
+}
+
+// Most paths that these files of a filter can have: a symbolic link counts with its target.
+constexpr iot_u32 most_named_paths(const std::vector<std::string>& files) {
+  return static_cast<iot_u32>(2 * std::ranges::count_if(files, is_name));
 }
 
 // The generation of an inode number: the file system counts how often it was used. 0: unknown.
