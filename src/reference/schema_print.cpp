@@ -112,7 +112,7 @@ nlohmann::ordered_json fields_json(const Event& event) {
 std::string event_doc(const schema::Event& event) {
   std::string doc(event.doc);
   if (schema::is_for_disks(event))
-    doc += " Recorded where --events names it, and with --device or --mount.";
+    doc += " Recorded only where --events names it, or by default with --device and --mount.";
   else if (schema::is_on_request(event))
     doc += " Recorded only where --events names it.";
   return doc;
