@@ -82,14 +82,17 @@ class Readable(harness.AcceptanceTest):
         lines = self.first_screen(recording.path)
         verdict = " ".join(lines[1:6])
         self.assertRegex(verdict, "SLOW")
-        self.assertIn("fdatasync", verdict)
+        # Which call and which file took most depends on what else the machine does.
+        self.assertIn(recording.value("SELECT call FROM file_call_totals ORDER BY total_ns DESC LIMIT 1"), verdict)
         first = next(line for line in lines if line.startswith("  fdatasync "))
         calls, total = recording.value("SELECT count(*) AS n FROM syscall_sync WHERE call = 'fdatasync'"), \
             int(recording.value("SELECT sum(duration_ns) AS n FROM syscall_sync WHERE call = 'fdatasync'"))
         self.assertIn(f" {int(calls):,} ", first)
         share = 100 * total / int(recording.value("SELECT duration_ns FROM run"))
         self.assertAlmostEqual(float(re.search(r"([\d.]+) %", first).group(1)), share, delta=0.1)
-        self.assertTrue(first.endswith("-journal"), first)
+        path = recording.value("SELECT path FROM syscall_sync JOIN files USING (file) WHERE call = 'fdatasync' "
+                               "GROUP BY path ORDER BY sum(duration_ns) DESC LIMIT 1")
+        self.assertTrue(first.endswith(path[-7:]), first)
         self.assertTrue(any(line.startswith("  F03: sqlite3 synced") for line in lines), "\n".join(lines))
         self.row(lines, "sqlite3")
         journal = next(line for line in self.first_page(recording.path) if line.endswith("-journal (deleted)"))

@@ -70,6 +70,8 @@ class Session(IoTraceTest):
     def test_the_session_of_the_readme(self):
         process = self.start()
         self.shell('umask 022; mkdir mnt/hello; echo "Hello World!" > mnt/hello/world.txt')
+        # The kernel sends it after the close.
+        harness.wait_for(lambda: any("RELEASE" in line for line in self.lines()), "the release")
         self.stop(process)
         self.assertEqual((self.folder / "data/root/hello/world.txt").read_text(), "Hello World!\n")
         found = [LINE.match(line) for line in self.lines()]
