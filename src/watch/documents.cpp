@@ -52,10 +52,9 @@ std::vector<Value> row_of(const LogEntry& entry, std::uint64_t zero_ns) {
 std::optional<output::Sentence> lost_of(const LogCopy& log) {
   if (log.lost == 0)
     return std::nullopt;
-  return output::sentence(
-      "{lost} EVENTS LOST of all watched files: the log may lack some. A higher "
-      "load than the watcher can read, or a watcher that was stopped.",
-      {output::count_value("lost", log.lost)});
+  return output::sentence("{lost} EVENTS LOST of all watched files: the log may lack some. The "
+                          "load was higher than the watcher can read, or the watcher was stopped.",
+                          {output::count_value("lost", log.lost)});
 }
 
 output::Document make_log(const std::string& path, const LogCopy& log) {

@@ -12,7 +12,7 @@
 
 namespace iotrail::watch {
 
-// Nothing: all events are in the log.
+// What a log may lack. Nothing: no event was lost.
 std::optional<output::Sentence> lost_of(const LogCopy& log);
 output::Document make_log(const std::string& path, const LogCopy& log);
 output::Document make_file_list(std::span<const LogState> states);

@@ -65,8 +65,8 @@ Result<int> print_log(const Console& console, const WatchOptions& options,
     return status_of(
         print_document(console.out, iotrail::watch::make_log(path, *log), format_of(options)));
   output::Sink sink(console.out.file);
-  if (const auto lost =
-          iotrail::watch::lost_of(*log)) // no line of the log, for programs that read it
+  // Not in the log, since programs read that.
+  if (const auto lost = iotrail::watch::lost_of(*log))
     print_message(console.err, fmt::format("iotrail: {}", output::sentence_text(*lost)));
   const std::string text = iotrail::watch::log_text(*log);
   sink.put(sink.is_terminal() ? output::printable_lines(text) : text);
