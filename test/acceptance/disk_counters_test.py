@@ -174,8 +174,7 @@ class DiskCounters(harness.AcceptanceTest):
         image = point / "image"
         image.write_bytes(bytes(size_bytes))
         os.sync()
-        disk = harness.run("losetup", "--find", "--show", image).stdout.strip()
-        self.addCleanup(harness.run, "losetup", "--detach", disk)
+        disk = self.attach_loop(image)
         self.assertEqual(harness.run("fsfreeze", "-f", point).returncode, 0)
 
         def thaw():

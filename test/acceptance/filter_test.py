@@ -226,14 +226,12 @@ class Filters(harness.AcceptanceTest):
         file."""
         image = self.folder / "vanishing.img"
         image.write_bytes(bytes(1 << 20))
-        device = harness.run("losetup", "--find", "--show", image).stdout.strip()
-        detach = lambda: subprocess.run(["losetup", "--detach", device], check=False, stderr=subprocess.DEVNULL)
-        self.addCleanup(detach)
+        device = self.attach_loop(image)
         recorder = subprocess.Popen([harness.IOTRAIL, "record", "-o", self.folder / "t.iotrail", "--device", device], stderr=subprocess.PIPE, text=True)
         self.addCleanup(recorder.kill)
         harness.wait_until_running(self.folder / "t.iotrail")
         self.assertIsNone(recorder.poll())
-        detach()
+        self.detach_loop(device)
         self.assertIn("device removed", recorder.communicate(timeout=harness.PATIENCE_S)[1])
         self.assertEqual(recorder.returncode, 0)
 
@@ -316,8 +314,7 @@ class Filters(harness.AcceptanceTest):
         inner = point / "inner"
         inner.touch()
         os.truncate(inner, 8 << 20)
-        upper = harness.run("losetup", "--find", "--show", inner).stdout.strip()
-        self.addCleanup(subprocess.run, ["losetup", "--detach", upper], check=False)
+        upper = self.attach_loop(inner)
         write = ["dd", "if=/dev/zero", f"of={upper}", "bs=64K", "count=16", "oflag=direct"]
         recording = self.record(*write, options=["--device", device, "--layers", "block"])
         self.assertIn(f"--device {pathlib.Path(upper).name}", " ".join(recording.process.stderr.split()))

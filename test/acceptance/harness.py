@@ -217,6 +217,7 @@ class AcceptanceTest(unittest.TestCase):
     """Gives each test a directory of its own on a real disk."""
 
     def setUp(self):
+        self.loops = []
         SCRATCH.mkdir(parents=True, exist_ok=True)
         self.folder = pathlib.Path(tempfile.mkdtemp(dir=SCRATCH))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
@@ -291,12 +292,22 @@ class AcceptanceTest(unittest.TestCase):
         image = self.folder / name
         image.touch()
         os.truncate(image, size_bytes)
+        return self.attach_loop(image)
+
+    def attach_loop(self, image):
         loop = run("losetup", "--find", "--show", image)
         if loop.returncode:
             self.skipTest(f"no loop device: {loop.stderr}")
         device = loop.stdout.strip()
-        self.addCleanup(run, "losetup", "--detach", device)
+        self.loops.append(device)
+        self.addCleanup(self.detach_loop, device)
         return device
+
+    def detach_loop(self, device):
+        """Once only: another test may have a disk of this number a moment later."""
+        if device in self.loops:
+            self.loops.remove(device)
+            run("losetup", "--detach", device)
 
     def make_mapped_disk(self, *table, modules=(), name="mapped"):
         """A disk of the device mapper, if the kernel has it. `table`: its rows."""

@@ -59,7 +59,11 @@ class KernelWork(harness.AcceptanceTest):
     def test_a_program_on_the_disks_own_node(self):
         device = self.make_bare_disk(DISK_BYTES)
         write = ["dd", "if=/dev/zero", f"of={device}", f"bs={BLOCK_BYTES}", "count=20", "oflag=direct"]
-        recording = self.record_disk_while(device, lambda: subprocess.run(write, check=True, stderr=subprocess.DEVNULL))
+
+        def work():
+            written = harness.run(*write)
+            self.assertEqual(written.returncode, 0, written.stderr)
+        recording = self.record_disk_while(device, work)
         rows = [row for row in self.causes(recording) if row["comm"] == "dd"]
         self.assertEqual([(row["cause"], row["bytes"]) for row in rows if row["cause"] != "read"], [("direct", 20 * BLOCK_BYTES)], rows)
 

@@ -184,10 +184,7 @@ class TrailCauses(harness.AcceptanceTest):
         image = memory / "image"
         image.touch()
         os.truncate(image, DISK_BYTES)
-        self.device = harness.run("losetup", "--find", "--show", image).stdout.strip()
-        if not self.device:
-            self.skipTest("no loop device")
-        self.addCleanup(harness.run, "losetup", "--detach", self.device)
+        self.device = self.attach_loop(image)
         self.name = pathlib.Path(self.device).name
         self.make_file_system(self.device, file_system, self.point)
         for name in ("cached", "direct"):

@@ -336,8 +336,7 @@ class TrailDisks(harness.AcceptanceTest):
         inner_image = self.folder / "outer" / "image"
         inner_image.touch()
         os.truncate(inner_image, DISK_BYTES // 2)
-        inner = harness.run("losetup", "--find", "--show", inner_image).stdout.strip()
-        self.addCleanup(harness.run, "losetup", "--detach", inner)
+        inner = self.attach_loop(inner_image)
         recording = self.record_writes(self.mount(inner))
         self.assertEqual(self.causes(recording, inner), written(PAGES))
 
