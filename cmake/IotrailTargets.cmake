@@ -117,6 +117,12 @@ function(iotrail_headers name)
   target_link_libraries(${name} INTERFACE iotrail_options ${ARG_LIBRARIES})
 endfunction()
 
+# iotrail_made_early(NAME FILES...): files that custom commands make, as a target without dependencies. Otherwise CMake lets a
+# command wait for the libraries of the target that compiles its file, and all later folders wait for the command.
+function(iotrail_made_early name)
+  add_custom_target(${name} DEPENDS ${ARGN})
+endfunction()
+
 # iotrail_sources(VARIABLE): the sources of this folder except tests, benchmarks, fuzz targets and
 # programs (main.cpp, ..._main.cpp). Finds new files by itself.
 function(iotrail_sources variable)
