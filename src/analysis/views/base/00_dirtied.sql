@@ -14,8 +14,8 @@ WITH
   ),
   -- The bytes of the pages that a call wrote to.
   ranges AS (
-    SELECT op_id AS store_op, file AS store_file, min(CAST(position AS HUGEINT) // bytes_of_pages(1)) * bytes_of_pages(1) AS begin_byte,
-           max((CAST(position AS HUGEINT) + bytes + bytes_of_pages(1) - 1) // bytes_of_pages(1)) * bytes_of_pages(1) AS end_byte
+    SELECT op_id AS store_op, file AS store_file, min(quotient(position, bytes_of_pages(1))) * bytes_of_pages(1) AS begin_byte,
+           max(quotient(CAST(position AS HUGEINT) + bytes + bytes_of_pages(1) - 1, bytes_of_pages(1))) * bytes_of_pages(1) AS end_byte
     FROM stores
     WHERE op_id <> 0 AND position >= 0 AND bytes > 0
     GROUP BY op_id, file

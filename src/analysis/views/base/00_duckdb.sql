@@ -194,6 +194,10 @@ CREATE MACRO plus(a, b) AS CASE WHEN CAST(a AS UBIGINT) > CAST(18446744073709551
 CREATE MACRO minus(a, b) AS CASE WHEN CAST(b AS UBIGINT) <= CAST(a AS UBIGINT) THEN CAST(a AS UBIGINT) - CAST(b AS UBIGINT)
   WHEN a IS NOT NULL AND b IS NOT NULL THEN CAST(0 AS UBIGINT) END;
 
+-- The whole quotient of two numbers that are not negative. The engine divides numbers of 128 bits bit by bit.
+CREATE MACRO quotient(a, b) AS CASE WHEN a <= 18446744073709551615 AND b <= 18446744073709551615
+  THEN CAST(CAST(a AS UBIGINT) // CAST(b AS UBIGINT) AS HUGEINT) ELSE CAST(a AS HUGEINT) // CAST(b AS HUGEINT) END;
+
 -- The bits set in both numbers.
 CREATE MACRO bitAnd(a, b) AS a & b;
 

@@ -71,7 +71,7 @@ WITH
     FROM begun AS b ASOF JOIN areas AS a ON b.device = a.device AND b.place = a.place AND b.until_ns >= a.from_ns
   ),
   peaks AS (
-    SELECT s.device AS device, s.place AS place, CAST(minus(s.from_ns, r.begin_ns) // g.bin_ns AS BIGINT) AS bin, max(s.depth) AS depth
+    SELECT s.device AS device, s.place AS place, CAST(quotient(minus(s.from_ns, r.begin_ns), g.bin_ns) AS BIGINT) AS bin, max(s.depth) AS depth
     FROM depth_steps AS s CROSS JOIN run AS r CROSS JOIN time_grid AS g
     WHERE s.until_ns > s.from_ns
     GROUP BY s.device, s.place, bin

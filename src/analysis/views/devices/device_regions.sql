@@ -10,8 +10,8 @@ WITH
     WHERE bytes > 0
   ),
   clipped AS (
-    SELECT device, operation, CAST((greatest(first_sector, from_sector) - from_sector) // region_sectors AS BIGINT) AS first_region,
-           CAST((least(last_sector, until_sector - 1) - from_sector) // region_sectors AS BIGINT) AS last_region
+    SELECT device, operation, CAST(quotient(greatest(first_sector, from_sector) - from_sector, region_sectors) AS BIGINT) AS first_region,
+           CAST(quotient(least(last_sector, until_sector - 1) - from_sector, region_sectors) AS BIGINT) AS last_region
     FROM asked
     WHERE last_sector >= from_sector AND first_sector < until_sector
   ),

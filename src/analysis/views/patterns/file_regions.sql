@@ -20,13 +20,13 @@ WITH
   ),
   placed AS (
     SELECT a.*, r.begin_byte AS begin_byte, r.end_byte - r.begin_byte AS length,
-           unnest(range(CAST((a.from_byte - r.begin_byte) * 64 // (r.end_byte - r.begin_byte) AS BIGINT),
-                        CAST((a.to_byte - 1 - r.begin_byte) * 64 // (r.end_byte - r.begin_byte) AS BIGINT) + 1)) AS region
+           unnest(range(CAST(quotient((a.from_byte - r.begin_byte) * 64, r.end_byte - r.begin_byte) AS BIGINT),
+                        CAST(quotient((a.to_byte - 1 - r.begin_byte) * 64, r.end_byte - r.begin_byte) AS BIGINT) + 1)) AS region
     FROM accessed AS a JOIN ranges AS r ON a.layer = r.layer AND a.file = r.file AND a.device = r.device
     WHERE a.to_byte > a.from_byte
   ),
   cut AS (
-    SELECT *, begin_byte + (region * length + 63) // 64 AS region_begin, begin_byte + ((region + 1) * length + 63) // 64 AS region_end
+    SELECT *, begin_byte + quotient(region * length + 63, 64) AS region_begin, begin_byte + quotient((region + 1) * length + 63, 64) AS region_end
     FROM placed
   ),
   sums AS (

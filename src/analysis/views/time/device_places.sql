@@ -10,7 +10,7 @@ CREATE VIEW device_places AS
 WITH
   asked AS (
     SELECT q.device AS device, q.class AS class, CAST(q.sector AS HUGEINT) * 512 AS position, q.bytes AS bytes,
-           least(CAST(minus(plus(q.ts_ns, q.duration_ns), r.begin_ns) // g.map_bin_ns AS BIGINT), 199) AS bin
+           CAST(least(quotient(minus(plus(q.ts_ns, q.duration_ns), r.begin_ns), g.map_bin_ns), 199) AS BIGINT) AS bin
     FROM requests AS q CROSS JOIN run AS r CROSS JOIN time_grid AS g
     WHERE q.bytes > 0
   ),
@@ -18,11 +18,14 @@ WITH
     SELECT device, (max(position + bytes) // 65536 // 65536 + 1) * 65536 AS chunk_bytes
     FROM asked GROUP BY device ORDER BY total(bytes) DESC, device LIMIT 4
   ),
+  located AS MATERIALIZED (
+    SELECT a.*, s.chunk_bytes AS chunk_bytes, quotient(a.position, s.chunk_bytes) AS chunk
+    FROM asked AS a JOIN sizes AS s ON a.device = s.device
+  ),
   chunks AS (
     SELECT device, chunk_bytes, chunk, row_number() OVER (PARTITION BY device ORDER BY chunk) - 1 AS number,
            count(*) OVER (PARTITION BY device) AS chunks
-    FROM (SELECT DISTINCT a.device AS device, s.chunk_bytes AS chunk_bytes, a.position // s.chunk_bytes AS chunk
-          FROM asked AS a JOIN sizes AS s ON a.device = s.device)
+    FROM (SELECT DISTINCT device, chunk_bytes, chunk FROM located)
   ),
   placed AS (SELECT *, CAST(number * least(80, chunks) // chunks AS INTEGER) AS place FROM chunks),
   axis AS (
@@ -34,8 +37,8 @@ SELECT a.device AS device, coalesce(any_value(d.name), 'device ' || a.device) AS
        coalesce(total(CASE WHEN reads(a.class) THEN a.bytes END), 0) AS bytes_read,
        coalesce(total(CASE WHEN writes(a.class) THEN a.bytes END), 0) AS bytes_written,
        coalesce(total(CASE WHEN NOT reads(a.class) AND NOT writes(a.class) THEN a.bytes END), 0) AS bytes_other
-FROM asked AS a
-  JOIN placed AS p ON a.device = p.device AND a.position // p.chunk_bytes = p.chunk
+FROM located AS a
+  JOIN placed AS p ON a.device = p.device AND a.chunk = p.chunk
   JOIN axis AS x ON p.device = x.device AND p.place = x.place
   LEFT JOIN devices AS d ON a.device = d.device
 GROUP BY a.device, p.place, a.bin;

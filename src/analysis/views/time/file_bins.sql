@@ -9,7 +9,7 @@ CREATE VIEW file_bins AS
 WITH
   calls AS MATERIALIZED (
     SELECT coalesce(nullif(c.path, ''), '(no known name)') AS path, c.class AS class, c.bytes AS bytes, c.duration_ns AS duration_ns,
-           least(CAST(minus(greatest(c.ts_ns, r.begin_ns), r.begin_ns) // g.map_bin_ns AS BIGINT), 199) AS bin
+           CAST(least(quotient(minus(greatest(c.ts_ns, r.begin_ns), r.begin_ns), g.map_bin_ns), 199) AS BIGINT) AS bin
     FROM file_calls AS c CROSS JOIN run AS r CROSS JOIN time_grid AS g
   ),
   named AS (SELECT path FROM calls GROUP BY path ORDER BY total(duration_ns) DESC, path LIMIT 60)

@@ -9,7 +9,7 @@ CREATE VIEW file_places AS
 WITH
   moved AS (
     SELECT f.path AS path, reads(e.class) AS is_read, CAST(p.position AS HUGEINT) AS position, CAST(e.bytes AS HUGEINT) AS bytes,
-           least(CAST(minus(e.ts_ns, r.begin_ns) // g.map_bin_ns AS BIGINT), 199) AS bin
+           CAST(least(quotient(minus(e.ts_ns, r.begin_ns), g.map_bin_ns), 199) AS BIGINT) AS bin
     FROM events AS e
       JOIN call_positions AS p ON e.layer = p.layer AND e.op_id = p.op_id AND e.ts_ns = p.ts_ns
       JOIN file_names AS f ON e.file = f.file
@@ -23,12 +23,12 @@ WITH
   ),
   parts AS (
     SELECT m.*, s.size_bytes AS size_bytes,
-           unnest(range(CAST(m.position * 64 // s.size_bytes AS BIGINT), CAST((m.position + m.bytes - 1) * 64 // s.size_bytes AS BIGINT) + 1)) AS place
+           unnest(range(CAST(quotient(m.position * 64, s.size_bytes) AS BIGINT), CAST(quotient((m.position + m.bytes - 1) * 64, s.size_bytes) AS BIGINT) + 1)) AS place
     FROM moved AS m JOIN sizes AS s ON m.path = s.path
   ),
   cut AS (
     SELECT path, CAST(place AS INTEGER) AS place, CAST(size_bytes AS UBIGINT) AS size_bytes, bin, is_read,
-           least(position + bytes, ((place + 1) * size_bytes + 63) // 64) - greatest(position, (place * size_bytes + 63) // 64) AS bytes
+           least(position + bytes, quotient((place + 1) * size_bytes + 63, 64)) - greatest(position, quotient(place * size_bytes + 63, 64)) AS bytes
     FROM parts
   )
 SELECT path, place, size_bytes, bin, coalesce(total(CASE WHEN is_read THEN bytes END), 0) AS bytes_read,

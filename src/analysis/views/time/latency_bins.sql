@@ -9,7 +9,7 @@ CREATE VIEW latency_bins AS
 WITH
   spans AS (
     SELECT e.layer AS layer, e.operation AS operation, e.duration_ns AS duration_ns,
-           least(CAST(minus(e.ts_ns, r.begin_ns) // g.map_bin_ns AS BIGINT), 199) AS bin
+           CAST(least(quotient(minus(e.ts_ns, r.begin_ns), g.map_bin_ns), 199) AS BIGINT) AS bin
     FROM events AS e
       CROSS JOIN run AS r
       CROSS JOIN time_grid AS g

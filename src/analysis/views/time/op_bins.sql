@@ -25,10 +25,10 @@ WITH
     QUALIFY row_number() OVER (PARTITION BY layer ORDER BY total_ns DESC NULLS LAST, operations DESC, operation) <= 12
   ),
   pieces AS (
-    SELECT *, least(CAST(from_ns // bin_ns AS BIGINT), 599) AS first_bin,
-           unnest(range(least(CAST(from_ns // bin_ns AS BIGINT), 599),
-                        least(CAST(minus(greatest(until_ns, from_ns + 1), 1) // bin_ns AS BIGINT), 599) + 1)) AS bin
-    FROM spans
+    SELECT *, unnest(range(first_bin, last_bin + 1)) AS bin
+    FROM (SELECT *, CAST(least(quotient(from_ns, bin_ns), 599) AS BIGINT) AS first_bin,
+                 CAST(least(quotient(minus(greatest(until_ns, from_ns + 1), 1), bin_ns), 599) AS BIGINT) AS last_bin
+          FROM spans)
   )
 SELECT p.layer AS layer, CASE WHEN n.operation IS NULL THEN '(others)' ELSE p.operation END AS operation, p.on_files AS on_files,
        p.bin AS bin,

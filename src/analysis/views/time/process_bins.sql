@@ -6,7 +6,7 @@ CREATE VIEW process_bins AS
 WITH
   calls AS MATERIALIZED (
     SELECT c.pid AS pid, c.program AS program, c.class AS class, c.bytes AS bytes, c.duration_ns AS duration_ns,
-           least(CAST(minus(greatest(c.ts_ns, r.begin_ns), r.begin_ns) // g.map_bin_ns AS BIGINT), 199) AS bin
+           CAST(least(quotient(minus(greatest(c.ts_ns, r.begin_ns), r.begin_ns), g.map_bin_ns), 199) AS BIGINT) AS bin
     FROM file_calls AS c CROSS JOIN run AS r CROSS JOIN time_grid AS g
   ),
   named AS (SELECT pid FROM calls GROUP BY pid ORDER BY total(duration_ns) DESC, pid LIMIT 40)
