@@ -212,6 +212,11 @@ bool Watcher::renew() {
   return true;
 }
 
+std::vector<WatchedFile> Watcher::known_files() {
+  const std::lock_guard lock(state_);
+  return files_locked();
+}
+
 std::vector<WatchedFile> Watcher::files_locked() const {
   std::vector<WatchedFile> files;
   for (const Watched& watched : files_)
@@ -266,9 +271,8 @@ Result<void> Watcher::read(const Recording& recording, bool is_over) {
   }
   const auto take = [&](const FileKey& key, LogEntry entry) {
     const std::lock_guard lock(state_);
-    const auto found = std::ranges::find(files_, key, [](const Watched& w) { return w.file.key; });
-    if (found != files_.end())
-      found->log.add(std::move(entry));
+    if (Watched* watched = find_locked(key))
+      watched->log.add(std::move(entry));
   };
   Result<void> done =
       read_events(recording.trace, recording.files, recording.from_ns, until_ns, writers_, take);

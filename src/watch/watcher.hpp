@@ -74,6 +74,8 @@ public:
   // `most` 0: the default. Returns the name of the log. Events count from the return on. A path that is watched already
   // keeps its log; another name of a watched file shares it.
   Result<std::string> add(const std::string& path, std::size_t most);
+  // Likewise several, by one recording: all of them, or none.
+  Result<std::vector<std::string>> add(const std::vector<std::string>& paths, std::size_t most);
   // Its log goes with its last path.
   Result<void> remove(const std::string& path);
   // `name`: of a log, or a path of its file.
@@ -115,8 +117,10 @@ private:
   Result<Running> begin(const std::vector<WatchedFile>& files);
   void retire(Running old, std::uint64_t until_ns);
   bool renew();
+  std::vector<WatchedFile> known_files();
   std::vector<WatchedFile> files_locked() const;
   static Named named(const std::string& name);
+  Watched* find_locked(const FileKey& key);
   Watched* find_locked(const Named& named);
   static LogState state_of(const Watched& watched);
   Result<std::shared_ptr<Recording>> flush_current();

@@ -58,9 +58,8 @@ public:
 private:
   Result<void> open(const Console& console, const WatchSession& session, watch::Watcher& watcher,
                     const watch::WatchPlace& place) {
-    for (const std::string& path : session.paths)
-      if (const auto added = watcher.add(path, 0); !added)
-        return std::unexpected(added.error());
+    if (const auto added = watcher.add(session.paths, 0); !added)
+      return std::unexpected(added.error());
     if (!session.point.empty()) {
       auto mount = watch::ControlMount::mount(session.point, watcher, [&](const Error& error) {
         say(console, session, output::printable_lines(error.message()));

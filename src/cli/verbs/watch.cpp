@@ -42,7 +42,7 @@ Result<std::size_t> parse_most(const std::string& text) {
   const auto most = parse_count("MAX", text);
   if (!most)
     return std::unexpected(most.error());
-  if ((*most == 0 && !text.empty()) || *most > iotrail::watch::kEntriesMost)
+  if (*most > iotrail::watch::kEntriesMost)
     return fail_usage(fmt::format("{} entries", text),
                       fmt::format("a log has from 1 to {}", iotrail::watch::kEntriesMost));
   return *most;
