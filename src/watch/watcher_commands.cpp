@@ -147,7 +147,8 @@ Result<LogCopy> Watcher::log(const std::string& name) {
     return not_watched(name);
   return LogCopy{.zero_ns = watched->log.zero_ns(),
                  .entries = watched->log.all(),
-                 .lost = status_.lost + lost_now_};
+                 .lost = status_.lost + lost_now_,
+                 .failure = status_.failure};
 }
 
 LogState Watcher::state_of(const Watched& watched) {

@@ -115,8 +115,11 @@ Result<int> serve_watch(const Console& console, const WatchSession& session) {
   auto signals = capture::SignalQueue::open(); // before any thread
   if (!signals)
     return std::unexpected(signals.error());
-  watch::Watcher watcher(place->path(),
-                         session.entries_most == 0 ? watch::kDefaultEntries : session.entries_most);
+  watch::Watcher watcher(
+      place->path(), session.entries_most == 0 ? watch::kDefaultEntries : session.entries_most,
+      [&](const std::string& failure) {
+        say(console, session, "a recording failed: " + output::printable(failure));
+      });
   Opening opening(console, with_links, watcher, *place);
   const bool is_interrupted = drive(watcher, *signals, opening);
   watcher.end(); // requests that wait fail, so that the socket and the mount can end
