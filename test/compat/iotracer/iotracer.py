@@ -2,6 +2,7 @@
 """For the tests of the face iotracer: a watcher of the test's own, with its control files at a directory."""
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -27,6 +28,7 @@ class IotracerTest(harness.AcceptanceTest):
         super().setUp()
         if os.geteuid() != 0:
             self.skipTest("only root may watch files")
+        harness.run("modprobe", "fuse") if shutil.which("modprobe") else None
         if not os.access("/dev/fuse", os.R_OK | os.W_OK):
             self.skipTest("no /dev/fuse")
         self.point = self.folder / "control files"
