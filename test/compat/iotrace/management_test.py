@@ -153,6 +153,8 @@ class Management(iotrace.IotraceTest):
         self.write(device, 3, blocks=2)
         printed = self.stop(tracer)
         self.assertEqual(self.answer("--trace-management", "--get-trace-summary", "--path", printed["tracePath"]), printed)
+        with_slash = printed["tracePath"] + "/"  # as the README of the newer version writes it
+        self.assertEqual(self.answer("--get-trace-summary", "--path", with_slash), printed)
         self.assertEqual(printed["label"], "My cool first trace")
         self.assertEqual(printed["sourceNode"], {"node": [{"id": "kernel"}]})
         self.assertGreater(int(printed["tracedEvents"]), 0)
