@@ -255,14 +255,18 @@ function(iotrail_fuzz_target name)
 endfunction()
 
 # iotrail_cases(NAME FILE VARIABLE=VALUE ...): the cases of a file of Python tests, with this environment. Those marked
-# @harness.long are the test long.NAME, with the label long; the others are NAME, with the label acceptance.
+# @harness.long are the test long.NAME, with the label long; the others are NAME, with the label acceptance. Those marked
+# @harness.in_both are in both.
 function(iotrail_cases name file)
   file(STRINGS ${file} cases REGEX "^ *def test_")
   file(STRINGS ${file} long_cases REGEX "^ *@harness.long$")
+  file(STRINGS ${file} both_cases REGEX "^ *@harness.in_both$")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
   list(LENGTH cases short)
   list(LENGTH long_cases long)
+  list(LENGTH both_cases both)
   math(EXPR short "${short} - ${long}")
+  math(EXPR long "${long} + ${both}")
   set(short_name ${name})
   set(short_label acceptance)
   set(long_name long.${name})

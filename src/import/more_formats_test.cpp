@@ -60,12 +60,13 @@ TEST_F(MoreFormats, octf_of_version_2) {
   EXPECT_EQ(queued[0].at("file_bytes"), 241960 * 512);
   EXPECT_EQ(queued[0].at("file"), done[0].at("file"));
   EXPECT_NE(queued[0].at("file"), 0);
+  EXPECT_EQ(queued[0].at("io_class"), IOT_io_class_data);
 }
 
 // An I/O has no id: its number in the trace names it, and its sector its completion.
 TEST_F(MoreFormats, octf_of_version_1) {
   const std::string events =
-      octf(7, 100, 2, field(1, 64) + field(2, 8) + field(4, kNvme) + field(5, 1)) +
+      octf(7, 100, 2, field(1, 64) + field(2, 8) + field(3, 22) + field(4, kNvme) + field(5, 1)) +
       octf(8, 101, 4, field(1, 7) + field(2, kFile76) + field(3, 0) + field(4, 80)) +
       octf(9, 500, 5, field(1, 64) + field(2, 8) + field(3, 1)) +
       octf(10, 600, 2, field(1, 0) + field(2, 0) + field(4, kNvme) + field(5, 2) + field(6, 1));
@@ -78,7 +79,9 @@ TEST_F(MoreFormats, octf_of_version_1) {
   EXPECT_NE(done[0].at("file"), 0);
   const auto queued = rows("block_queue");
   ASSERT_EQ(queued.size(), 2U);
+  EXPECT_EQ(queued[0].at("io_class"), IOT_io_class_direct);
   EXPECT_EQ(queued[1].at("flags"), IOT_block_flush);
+  EXPECT_EQ(queued[1].at("io_class"), IOT_io_class_no_data);
 }
 
 TEST_F(MoreFormats, biosnoop_lines_are_completions) {

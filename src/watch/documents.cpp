@@ -49,12 +49,18 @@ std::vector<Value> row_of(const LogEntry& entry, std::uint64_t zero_ns) {
 
 } // namespace
 
-std::optional<output::Sentence> lost_of(const LogCopy& log) {
-  if (log.lost == 0)
-    return std::nullopt;
-  return output::sentence("{lost} EVENTS LOST of all watched files: the log may lack some. The "
-                          "load was higher than the watcher can read, or the watcher was stopped.",
-                          {output::count_value("lost", log.lost)});
+std::vector<output::Sentence> missing_of(const LogCopy& log) {
+  std::vector<output::Sentence> missing;
+  if (log.lost != 0)
+    missing.push_back(output::sentence(
+        "{lost} EVENTS LOST of all watched files: the log may lack some. The load was higher than "
+        "the watcher can read, or the watcher was stopped, or a recording failed.",
+        {output::count_value("lost", log.lost)}));
+  if (!log.failure.empty())
+    missing.push_back(output::sentence("A recording failed: {failure}. The log lacks what happened "
+                                       "until another one began.",
+                                       {output::text_value("failure", log.failure)}));
+  return missing;
 }
 
 output::Document make_log(const std::string& path, const LogCopy& log) {
@@ -69,10 +75,7 @@ output::Document make_log(const std::string& path, const LogCopy& log) {
     section.notes.push_back(
         output::sentence("Times count from the begin of the log. Sectors of 512 bytes count from "
                          "the begin of the file system's device."));
-  output::Document document{.sections = {std::move(section)}};
-  if (auto lost = lost_of(log))
-    document.warnings.push_back(std::move(*lost));
-  return document;
+  return {.warnings = missing_of(log), .sections = {std::move(section)}};
 }
 
 output::Document make_file_list(std::span<const LogState> states) {

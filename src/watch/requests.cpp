@@ -66,7 +66,7 @@ Result<Words> answer_log(Watcher& watcher, const std::string& path) {
   const auto log = watcher.log(path);
   if (!log)
     return std::unexpected(log.error());
-  Words words{word(log->zero_ns), word(log->lost)};
+  Words words{word(log->zero_ns), word(log->lost), log->failure};
   for (const LogEntry& entry : log->entries)
     words.insert(words.end(),
                  {word(entry.ts_ns), entry.is_read ? "R" : "W", entry.is_bio ? "BLK" : "VFS",
@@ -144,6 +144,7 @@ Result<LogCopy> ask_for_log(const std::string& path) {
   LogCopy log;
   log.zero_ns = words.value();
   log.lost = words.value();
+  log.failure = words.text();
   while (words.left() >= kEntryWords) {
     LogEntry& entry = log.entries.emplace_back();
     entry.ts_ns = words.value();

@@ -17,8 +17,7 @@ namespace {
 
 constexpr std::uint64_t kTraceBytes = 32U << 20U; // then another recording begins
 constexpr std::uint64_t kSizeCheckNs = 200'000'000;
-constexpr std::uint64_t kRetryNs =
-    5'000'000'000; // where a recording ends at once, as on a full disk
+constexpr std::uint64_t kRetryNs = 1'000'000'000;     // where no recording can begin
 constexpr std::uint64_t kOverlapNs = 50'000'000;      // of two recordings, for calls in progress
 constexpr std::chrono::milliseconds kStepInterval(1); // while other work is waited for
 constexpr int kUnusedWaitMs = 20;
@@ -40,8 +39,9 @@ Error over() {
 
 } // namespace
 
-Watcher::Watcher(std::filesystem::path directory, std::size_t entries_most)
-    : directory_(std::move(directory)), entries_most_(entries_most), reader_([this] { fold(); }) {}
+Watcher::Watcher(std::filesystem::path directory, std::size_t entries_most, OnFailure on_failure)
+    : directory_(std::move(directory)), entries_most_(entries_most),
+      on_failure_(std::move(on_failure)), reader_([this] { fold(); }) {}
 
 Watcher::~Watcher() {
   end();
@@ -51,17 +51,17 @@ Watcher::~Watcher() {
 // The driving thread: runs what others ask of it, then steps the recording.
 int Watcher::step() {
   run_waiting();
-  if (!running_)
-    return kUnusedWaitMs;
   const std::uint64_t now_ns = monotonic_ns();
-  const capture::Step step = running_->recorder->step(now_ns);
-  has_ended_ = has_ended_ || step == capture::Step::ended;
-  if (now_ns >= next_check_ns_) {
-    const bool had_ended = has_ended_;
-    const bool has_tried = renew();
-    next_check_ns_ = now_ns + (had_ended && has_tried ? kRetryNs : kSizeCheckNs);
+  int wait_ms = kUnusedWaitMs;
+  if (running_) {
+    const capture::Step step = running_->recorder->step(now_ns);
+    wait_ms = capture::wait_ms(step);
+    if (step == capture::Step::ended)
+      give_up(running_->recorder->manifest().stop_reason);
   }
-  return capture::wait_ms(step);
+  if (now_ns >= next_check_ns_)
+    next_check_ns_ = now_ns + (renew() ? kSizeCheckNs : kRetryNs);
+  return wait_ms;
 }
 
 void Watcher::run_waiting() {
@@ -132,7 +132,6 @@ Result<void> Watcher::record(const std::vector<WatchedFile>& files) {
   if (next)
     next->recording->from_ns = from_ns;
   std::optional<Running> old = std::exchange(running_, std::move(next));
-  has_ended_ = false;
   {
     const std::lock_guard lock(state_);
     current_ = running_ ? running_->recording : nullptr;
@@ -191,25 +190,47 @@ void Watcher::retire(Running old, std::uint64_t until_ns) {
   changed_.notify_all();
 }
 
-// Begins the next recording once the trace of this one is large, or takes nothing more. Returns whether it tried.
+// Ends a recording that takes nothing more, as on a full disk. Its trace goes once it has been read, which makes room.
+void Watcher::give_up(const std::string& failure) {
+  Running old = std::move(*std::exchange(running_, std::nullopt));
+  {
+    const std::lock_guard lock(state_);
+    current_ = nullptr;
+    lost_now_ = 0;
+  }
+  retire(std::move(old), monotonic_ns());
+  next_check_ns_ = monotonic_ns() + kRetryNs;
+  {
+    const std::lock_guard lock(state_);
+    status_.failure = failure;
+  }
+  if (!std::exchange(is_failing_, true))
+    on_failure_(failure);
+}
+
+// Begins the next recording once the trace of this one is large, or none runs. False: it failed.
 bool Watcher::renew() {
-  const store::RepositoryEntry entry = store::repository_entry(running_->recording->trace);
   std::vector<WatchedFile> files;
   {
     const std::lock_guard lock(state_);
-    status_.trace_bytes = entry.events_bytes;
-    if (has_ended_)
-      status_.failure = running_->recorder->manifest().stop_reason;
+    status_.trace_bytes =
+        running_ ? store::repository_entry(running_->recording->trace).events_bytes : 0;
     // The reader of ended recordings must keep up; meanwhile the trace grows on.
-    if (!ended_.empty() || (entry.events_bytes < kTraceBytes && !has_ended_))
-      return false;
+    if (!ended_.empty() || files_.empty() || (running_ && status_.trace_bytes < kTraceBytes))
+      return true;
     files = files_locked();
   }
-  if (Result<void> begun = record(files); !begun) {
-    const std::lock_guard lock(state_);
-    status_.failure = begun.error().line();
-  }
-  return true;
+  const Result<void> begun = record(files);
+  if (begun)
+    return true;
+  const std::lock_guard lock(state_);
+  status_.failure = begun.error().line();
+  return false;
+}
+
+std::vector<WatchedFile> Watcher::known_files() {
+  const std::lock_guard lock(state_);
+  return files_locked();
 }
 
 std::vector<WatchedFile> Watcher::files_locked() const {
@@ -266,9 +287,8 @@ Result<void> Watcher::read(const Recording& recording, bool is_over) {
   }
   const auto take = [&](const FileKey& key, LogEntry entry) {
     const std::lock_guard lock(state_);
-    const auto found = std::ranges::find(files_, key, [](const Watched& w) { return w.file.key; });
-    if (found != files_.end())
-      found->log.add(std::move(entry));
+    if (Watched* watched = find_locked(key))
+      watched->log.add(std::move(entry));
   };
   Result<void> done =
       read_events(recording.trace, recording.files, recording.from_ns, until_ns, writers_, take);
@@ -291,8 +311,12 @@ Result<std::shared_ptr<Watcher::Recording>> Watcher::flush_current() {
       return {};
     current = running_->recording;
     const auto manifest = running_->recorder->checkpoint();
-    if (!manifest)
-      return std::unexpected(manifest.error());
+    if (!manifest) {
+      current = nullptr;
+      give_up(manifest.error().line());
+      return {};
+    }
+    is_failing_ = false;
     const std::lock_guard lock(state_);
     lost_now_ = manifest->lost() + manifest->gaps();
     return {};

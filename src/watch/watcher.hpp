@@ -48,6 +48,7 @@ struct LogCopy {
   std::uint64_t zero_ns = 0;
   std::vector<LogEntry> entries; // the oldest first
   std::uint64_t lost = 0;        // events of all watched files since the watcher began
+  std::string failure;           // as in WatchStatus
 };
 
 struct WatchStatus {
@@ -60,8 +61,11 @@ struct WatchStatus {
 
 class Watcher {
 public:
+  // Called by the driving thread when recordings begin to fail, as on a full disk. Others begin as soon as they can.
+  using OnFailure = std::function<void(const std::string&)>;
+
   // `directory` is for its traces, and has no others.
-  Watcher(std::filesystem::path directory, std::size_t entries_most);
+  Watcher(std::filesystem::path directory, std::size_t entries_most, OnFailure on_failure);
   ~Watcher();
   Watcher(const Watcher&) = delete;
   Watcher& operator=(const Watcher&) = delete;
@@ -74,6 +78,8 @@ public:
   // `most` 0: the default. Returns the name of the log. Events count from the return on. A path that is watched already
   // keeps its log; another name of a watched file shares it.
   Result<std::string> add(const std::string& path, std::size_t most);
+  // Likewise several, by one recording: all of them, or none.
+  Result<std::vector<std::string>> add(const std::vector<std::string>& paths, std::size_t most);
   // Its log goes with its last path.
   Result<void> remove(const std::string& path);
   // `name`: of a log, or a path of its file.
@@ -114,9 +120,12 @@ private:
   static auto while_stepping(std::optional<Running>& running, const Work& work);
   Result<Running> begin(const std::vector<WatchedFile>& files);
   void retire(Running old, std::uint64_t until_ns);
+  void give_up(const std::string& failure);
   bool renew();
+  std::vector<WatchedFile> known_files();
   std::vector<WatchedFile> files_locked() const;
   static Named named(const std::string& name);
+  Watched* find_locked(const FileKey& key);
   Watched* find_locked(const Named& named);
   static LogState state_of(const Watched& watched);
   Result<std::shared_ptr<Recording>> flush_current();
@@ -127,11 +136,12 @@ private:
 
   const std::filesystem::path directory_;
   const std::size_t entries_most_;
+  const OnFailure on_failure_;
 
   // Only the driving thread uses these.
   std::optional<Running> running_;
   std::uint64_t next_check_ns_ = 0;
-  bool has_ended_ = false; // the running recording takes nothing more
+  bool is_failing_ = false; // said already; until a recording has written
 
   std::mutex changing_; // one add or remove at a time
   std::mutex reading_;  // one thread reads traces at a time; taken before state_

@@ -31,10 +31,10 @@ Watcher::Watched* Watcher::find_locked(const Named& named) {
   const auto is_named = [&](const Watched& w) {
     return w.file.name() == named.name || contains(w.paths, named.name);
   };
-  auto found = std::ranges::find_if(files_, is_named);
-  if (found == files_.end() && named.key)
-    found = std::ranges::find(files_, *named.key, [](const Watched& w) { return w.file.key; });
-  return found == files_.end() ? nullptr : &*found;
+  const auto found = std::ranges::find_if(files_, is_named);
+  if (found != files_.end())
+    return &*found;
+  return named.key ? find_locked(*named.key) : nullptr;
 }
 
 bool Watcher::has(const std::string& name) {
@@ -42,38 +42,55 @@ bool Watcher::has(const std::string& name) {
   return std::ranges::any_of(files_, [&](const Watched& w) { return w.file.name() == name; });
 }
 
+Watcher::Watched* Watcher::find_locked(const FileKey& key) {
+  const auto found = std::ranges::find(files_, key, [](const Watched& w) { return w.file.key; });
+  return found == files_.end() ? nullptr : &*found;
+}
+
 Result<std::string> Watcher::add(const std::string& path, std::size_t most) {
+  auto names = add(std::vector{path}, most);
+  return names ? Result<std::string>(std::move(names->front())) : std::unexpected(names.error());
+}
+
+Result<std::vector<std::string>> Watcher::add(const std::vector<std::string>& paths,
+                                              std::size_t most) {
   if (most > kEntriesMost)
-    return fail_usage(fmt::format("{}: {} entries", path, most),
+    return fail_usage(fmt::format("{} entries", most),
                       fmt::format("a log has at most {}", kEntriesMost));
-  auto file = find_file(path);
-  if (!file)
-    return std::unexpected(file.error());
-  const std::lock_guard changing(changing_);
-  std::vector<WatchedFile> files;
-  {
-    const std::lock_guard lock(state_);
-    const auto known =
-        std::ranges::find(files_, file->key, [](const Watched& w) { return w.file.key; });
-    if (known != files_.end()) {
-      if (!contains(known->paths, file->path))
-        known->paths.push_back(file->path);
-      return known->file.name();
-    }
-    if (files_.size() >= kFilesMost)
-      return fail(path, fmt::format("{} files are watched, and no more can be", kFilesMost),
-                  "Remove one first: iotrail watch remove PATH");
-    files = files_locked();
+  std::vector<WatchedFile> asked;
+  for (const std::string& path : paths) {
+    auto file = find_file(path);
+    if (!file)
+      return std::unexpected(file.error());
+    asked.push_back(std::move(*file));
   }
-  files.push_back(*file);
-  if (Result<void> recorded = on_driver([&] { return record(files); }); !recorded)
-    return std::unexpected(recorded.error());
+  const std::lock_guard changing(changing_);
+  std::vector<WatchedFile> files = known_files();
+  const std::size_t known = files.size();
+  for (const WatchedFile& file : asked) {
+    if (std::ranges::find(files, file.key, &WatchedFile::key) != files.end())
+      continue;
+    if (files.size() >= kFilesMost)
+      return fail(file.path, fmt::format("{} files are watched, and no more can be", kFilesMost),
+                  "Remove one first: iotrail watch remove PATH");
+    files.push_back(file);
+  }
+  if (files.size() > known)
+    if (Result<void> recorded = on_driver([&] { return record(files); }); !recorded)
+      return std::unexpected(recorded.error());
+  const std::uint64_t now_ns = monotonic_ns();
   const std::lock_guard lock(state_);
-  const std::string name = file->name();
-  std::vector<std::string> paths{file->path};
-  files_.push_back({std::move(*file), std::move(paths),
-                    FileLog(most == 0 ? entries_most_ : most, monotonic_ns())});
-  return name;
+  std::vector<std::string> names;
+  for (WatchedFile& file : asked) {
+    Watched* watched = find_locked(file.key);
+    if (watched == nullptr)
+      watched = &files_.emplace_back(file, std::vector<std::string>(),
+                                     FileLog(most == 0 ? entries_most_ : most, now_ns));
+    if (!contains(watched->paths, file.path))
+      watched->paths.push_back(std::move(file.path));
+    names.push_back(watched->file.name());
+  }
+  return names;
 }
 
 Result<void> Watcher::remove(const std::string& path) {
@@ -130,7 +147,8 @@ Result<LogCopy> Watcher::log(const std::string& name) {
     return not_watched(name);
   return LogCopy{.zero_ns = watched->log.zero_ns(),
                  .entries = watched->log.all(),
-                 .lost = status_.lost + lost_now_};
+                 .lost = status_.lost + lost_now_,
+                 .failure = status_.failure};
 }
 
 LogState Watcher::state_of(const Watched& watched) {

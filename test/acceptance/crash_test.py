@@ -217,11 +217,7 @@ class Crash(harness.AcceptanceTest):
         if os.geteuid() != 0:
             self.skipTest("mounting a small file system needs root")
         small = self.folder / "small"
-        small.mkdir()
-        mounted = harness.run("mount", "-t", "tmpfs", "-o", "size=1m", "none", small)
-        if mounted.returncode:
-            self.skipTest(f"no tmpfs can be mounted: {mounted.stderr}")
-        self.addCleanup(harness.run, "umount", small)
+        self.make_small_disk(small, "1m")
         path = small / "t.iotrail"
         program = ("import os, random\nfd = os.open('/dev/null', os.O_WRONLY)\n"
                    "for n in range(600000): os.write(fd, b'x' * random.randrange(4000))")

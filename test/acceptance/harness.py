@@ -12,6 +12,7 @@ import os
 import pathlib
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -285,6 +286,14 @@ class AcceptanceTest(unittest.TestCase):
         self.make_file_system(device, file_system, point)
         return device, point
 
+    def make_small_disk(self, point, size):
+        """A file system in memory, which is soon full."""
+        point.mkdir(exist_ok=True)
+        mounted = run("mount", "-t", "tmpfs", "-o", f"size={size}", "none", point)
+        if mounted.returncode:
+            self.skipTest(f"no tmpfs can be mounted: {mounted.stderr}")
+        self.addCleanup(run, "umount", point)
+
     def make_bare_disk(self, size_bytes, name="image"):
         if os.geteuid() != 0:
             self.skipTest("needs root for a loop device")
@@ -330,14 +339,31 @@ class AcceptanceTest(unittest.TestCase):
                                      modules=("dm_crypt",), name="encrypted")
 
     def make_polled_disk(self):
-        """A disk in memory that raises no interrupt for polled requests."""
+        """Raises no interrupt for polled requests."""
+        return self.make_null_disk("submit_queues=1", "poll_queues=1")
+
+    def make_null_disk(self, *parameters):
+        """A disk in memory, by a module of the kernel with these parameters."""
         device = pathlib.Path("/dev/nullb0")
         if device.exists() or shutil.which("modprobe") is None:
-            self.skipTest("there is no way to a polled disk")
-        made = run("modprobe", "null_blk", "nr_devices=1", "gb=1", "memory_backed=1", "submit_queues=1", "poll_queues=1")
+            self.skipTest("there is no way to a disk of null_blk")
+        made = run("modprobe", "null_blk", "nr_devices=1", "gb=1", "memory_backed=1", *parameters)
         if made.returncode or not device.exists():
-            self.skipTest(f"this machine makes no polled disk: {made.stderr}")
+            self.skipTest(f"this machine makes no disk of null_blk: {made.stderr}")
         self.addCleanup(run, "modprobe", "-r", "null_blk")
+        return device
+
+    def make_partition(self, disk, first_sector, sectors):
+        """The first partition of a disk that has none: its device."""
+        self.require_program("addpart", "delpart")
+        made = run("addpart", disk, 1, first_sector, sectors)
+        if made.returncode:
+            self.skipTest(f"no partition can be made: {made.stderr}")
+        self.addCleanup(run, "delpart", disk, 1)
+        name = os.path.basename(disk)
+        major, minor = pathlib.Path(f"/sys/block/{name}/{name}p1/dev").read_text().split(":")
+        device = self.folder / f"{name}p1"  # not all machines make one in /dev
+        os.mknod(device, stat.S_IFBLK | 0o600, os.makedev(int(major), int(minor)))
         return device
 
     def make_file_system(self, device, file_system, point):

@@ -58,9 +58,8 @@ public:
 private:
   Result<void> open(const Console& console, const WatchSession& session, watch::Watcher& watcher,
                     const watch::WatchPlace& place) {
-    for (const std::string& path : session.paths)
-      if (const auto added = watcher.add(path, 0); !added)
-        return std::unexpected(added.error());
+    if (const auto added = watcher.add(session.paths, 0); !added)
+      return std::unexpected(added.error());
     if (!session.point.empty()) {
       auto mount = watch::ControlMount::mount(session.point, watcher, [&](const Error& error) {
         say(console, session, output::printable_lines(error.message()));
@@ -116,8 +115,11 @@ Result<int> serve_watch(const Console& console, const WatchSession& session) {
   auto signals = capture::SignalQueue::open(); // before any thread
   if (!signals)
     return std::unexpected(signals.error());
-  watch::Watcher watcher(place->path(),
-                         session.entries_most == 0 ? watch::kDefaultEntries : session.entries_most);
+  watch::Watcher watcher(
+      place->path(), session.entries_most == 0 ? watch::kDefaultEntries : session.entries_most,
+      [&](const std::string& failure) {
+        say(console, session, "a recording failed: " + output::printable(failure));
+      });
   Opening opening(console, with_links, watcher, *place);
   const bool is_interrupted = drive(watcher, *signals, opening);
   watcher.end(); // requests that wait fail, so that the socket and the mount can end

@@ -42,7 +42,7 @@ Result<std::size_t> parse_most(const std::string& text) {
   const auto most = parse_count("MAX", text);
   if (!most)
     return std::unexpected(most.error());
-  if ((*most == 0 && !text.empty()) || *most > iotrail::watch::kEntriesMost)
+  if (*most > iotrail::watch::kEntriesMost)
     return fail_usage(fmt::format("{} entries", text),
                       fmt::format("a log has from 1 to {}", iotrail::watch::kEntriesMost));
   return *most;
@@ -66,8 +66,8 @@ Result<int> print_log(const Console& console, const WatchOptions& options,
         print_document(console.out, iotrail::watch::make_log(path, *log), format_of(options)));
   output::Sink sink(console.out.file);
   // Not in the log, since programs read that.
-  if (const auto lost = iotrail::watch::lost_of(*log))
-    print_message(console.err, fmt::format("iotrail: {}", output::sentence_text(*lost)));
+  for (const output::Sentence& missing : iotrail::watch::missing_of(*log))
+    print_message(console.err, fmt::format("iotrail: {}", output::sentence_text(missing)));
   const std::string text = iotrail::watch::log_text(*log);
   sink.put(sink.is_terminal() ? output::printable_lines(text) : text);
   return status_of(sink.finish());

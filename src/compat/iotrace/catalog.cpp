@@ -80,25 +80,26 @@ Result<std::vector<CatalogEntry>> list_catalog(std::string_view pattern) {
   return entries;
 }
 
-Result<CatalogEntry> find_in_catalog(const std::string& name) {
+Result<CatalogEntry> find_in_catalog(const std::string& path) {
+  const std::string name = path.substr(0, path.find_last_not_of('/') + 1);
   auto entries = read_catalog();
   if (!entries)
     return std::unexpected(entries.error());
-  if (const auto found = std::ranges::find(*entries, name, &CatalogEntry::trace_path);
-      found != entries->end())
-    return std::move(*found);
+  if (const auto listed = std::ranges::find(*entries, name, &CatalogEntry::trace_path);
+      listed != entries->end())
+    return std::move(*listed);
   if (name.starts_with("kernel/"))
     return fail(fmt::format("there is no trace {}", name),
                 fmt::format("looked in {}", store::repository_path().native()),
                 "See `iotrace --trace-management --list-traces`.");
-  const auto path = store::find_trace(name);
-  if (!path)
-    return std::unexpected(path.error());
-  if (!store::is_trace(*path))
-    return fail(fmt::format("there is no trace {}", name),
-                fmt::format("{} holds no trace", path->native()),
+  const auto found = store::find_trace(path);
+  if (!found)
+    return std::unexpected(found.error());
+  if (!store::is_trace(*found))
+    return fail(fmt::format("there is no trace {}", path),
+                fmt::format("{} holds no trace", found->native()),
                 "See `iotrace --trace-management --list-traces`.");
-  store::RepositoryEntry entry = store::repository_entry(*path);
+  store::RepositoryEntry entry = store::repository_entry(*found);
   std::string trace_path = name_by_time(entry);
   return CatalogEntry{std::move(trace_path), std::move(entry)};
 }

@@ -26,7 +26,7 @@ struct CatalogEntry {
 Result<std::vector<CatalogEntry>> list_catalog(std::string_view pattern);
 
 // The trace of this trace path. iotrail's own name of a trace, or its path, is also understood.
-Result<CatalogEntry> find_in_catalog(const std::string& name);
+Result<CatalogEntry> find_in_catalog(const std::string& path);
 // The name of a trace that was just recorded into the repository.
 std::string trace_path_of(const std::filesystem::path& trace);
 

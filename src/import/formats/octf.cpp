@@ -127,6 +127,7 @@ struct OctfIo {
   std::uint64_t offset = UINT64_MAX; // -1: unknown
   std::uint64_t file_bytes = UINT64_MAX;
   std::uint64_t write_hint = 0;
+  std::uint32_t io_class = IOT_io_class_other;
 };
 
 class OctfReader {
@@ -194,6 +195,27 @@ private:
     return flags;
   }
 
+  // The first version has a number of the class, the second one flags.
+  static std::uint32_t io_class_of(const OctfEvent& event) {
+    enum Class : std::uint8_t {
+      kMetadata = 1,
+      kDirectory = 7,
+      kSmallest = 11,
+      kLargest = 21,
+      kDirect = 22
+    };
+    const std::uint64_t number = event.number(3);
+    if (event.number(2) == 0 || flags_of_io(event) == IOT_block_discard)
+      return IOT_io_class_no_data;
+    if (event.number(11) != 0 || number == kDirect)
+      return IOT_io_class_direct;
+    if (event.number(10) != 0 || number == kMetadata || number == kDirectory)
+      return IOT_io_class_metadata;
+    if (event.number(12) != 0)
+      return IOT_io_class_read_ahead;
+    return number >= kSmallest && number <= kLargest ? IOT_io_class_data : IOT_io_class_other;
+  }
+
   bool begin(const OctfEvent& event) {
     if (pending_.size() >= kOctfPendingMost)
       finish();
@@ -205,6 +227,7 @@ private:
                .device = static_cast<std::uint32_t>(event.number(4)),
                .flags = flags_of_io(event)};
     io.write_hint = event.number(8);
+    io.io_class = io_class_of(event);
     // The first version has no ids: an I/O is known by its number in the trace.
     pending_[event.number(9) != 0 ? event.number(9) : event.sid] = io;
     return event.at_ns <= TraceBuilder::kTimeMost_ns;
@@ -216,6 +239,8 @@ private:
     if (io == pending_.end())
       return trace_.left_out("facts about files of unknown I/O");
     io->second.file = event.file(2);
+    if (io->second.io_class == IOT_io_class_other)
+      io->second.io_class = IOT_io_class_data;
     io->second.offset = std::min<std::uint64_t>(event.number(3), INT64_MAX / 512) * 512;
     io->second.file_bytes = std::min<std::uint64_t>(event.number(4), INT64_MAX / 512) * 512;
   }
@@ -256,7 +281,8 @@ private:
         .set("offset", io.offset)
         .set("is_contiguous", io.offset == UINT64_MAX ? 0 : 1)
         .set("file_bytes", io.file_bytes)
-        .set("write_hint", io.write_hint);
+        .set("write_hint", io.write_hint)
+        .set("io_class", io.io_class);
     return trace_.add(row);
   }
 

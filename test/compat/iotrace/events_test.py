@@ -135,11 +135,25 @@ class Events(iotrace.IotraceTest):
             self.dd("if=/dev/zero", f"of={device}", "bs=4096", "count=4", "oflag=direct,sync", "conv=notrunc")
             harness.sync_file_system(device)
         path, _ = self.traced(work)
-        events = [event["io"] for event in self.lines(path)]
-        self.assertTrue(any(event["flush"] or event["fua"] for event in events), events)
+        self.assert_flushes(path)
+
+    def assert_flushes(self, path):
+        events = [event["io"] for event in self.lines(path) if "io" in event]
+        self.assertTrue(any(event["flush"] for event in events), events)
         for event in events:
             if event["len"] == 0:
                 self.assertEqual((event["lba"], event["flush"]), ("0", True))
+        return events
+
+    def test_forced_unit_access(self):
+        """A journal's commit, on a disk that has it."""
+        disk, point = self.make_null_disk("cache_size=64"), self.folder / "mount point"
+        self.make_file_system(disk, "ext4", point)
+        tracer = self.start("--start-tracing", "--devices", disk)
+        (point / "file").write_bytes(b"x" * 4096)
+        harness.sync_file_system(point)
+        events = self.assert_flushes(self.stop(tracer)["tracePath"])
+        self.assertTrue(any(event["fua"] and event["operation"] == "Write" and event["len"] for event in events), events)
 
     def test_statistics_equal_a_recomputation(self):
         def work(device):
@@ -217,11 +231,15 @@ class Events(iotrace.IotraceTest):
 
 
 class Files(iotrace.IotraceTest):
-    def mounted(self):
-        return self.make_disk("ext4", 128 << 20)
-
+    @harness.in_both
     def test_write_invalidation(self):
-        device, point = self.mounted()
+        for file_system in harness.first(1, ("ext4", "xfs")):
+            with self.subTest(file_system=file_system):
+                device, point = self.make_bare_disk(512 << 20, name=file_system), self.folder / f"mount point of {file_system}"
+                self.make_file_system(device, file_system, point)
+                self.check_write_invalidation(device, point)
+
+    def check_write_invalidation(self, device, point):
         (point / "test_dir").mkdir()
         harness.sync_file_system(point)
         tracer = self.start("--start-tracing", "--devices", device)
@@ -246,7 +264,7 @@ class Files(iotrace.IotraceTest):
         self.assertEqual(found["directory", "/"], (10240, round((3072 * 2 + 2048 * 5 + 5120) / 10240, 4)))
 
     def test_operations_name_the_inode(self):
-        device, point = self.mounted()
+        device, point = self.make_disk("ext4", 128 << 20)
         old, new = point / "file1", point / "file3"
         old.write_bytes(b"x" * 4096)
         harness.sync_file_system(point)

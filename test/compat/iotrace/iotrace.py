@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """For the tests of the face iotrace: runs it through a link, with a home and a repository of the test's own."""
+import contextlib
 import fcntl
 import json
 import mmap
@@ -40,19 +41,19 @@ class IotraceTest(harness.AcceptanceTest):
         return json.loads(self.iotrace(*words).stdout)
 
     def start(self, *words):
-        """A tracer that has begun, or skips the test where this machine traces no devices."""
+        """A tracer that has begun. `said`: its messages so far."""
         tracer = subprocess.Popen([str(self.program), *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                   text=True, env=self.environment)
         self.addCleanup(tracer.stderr.close)
         self.addCleanup(tracer.stdout.close)
         self.addCleanup(tracer.wait)
         self.addCleanup(tracer.kill)
-        said = ""
+        tracer.said = ""
         for line in tracer.stderr:
-            said += line
+            tracer.said += line
             if "tracing started" in line:
                 return tracer
-        self.fail(f"no tracing: {said}")
+        self.fail(f"no tracing: {tracer.said}")
 
     def stop(self, tracer, expect=0):
         """The summary that the tracer prints."""
@@ -63,6 +64,19 @@ class IotraceTest(harness.AcceptanceTest):
         out, err = tracer.communicate(timeout=harness.PATIENCE_S)
         self.assertEqual(tracer.returncode, expect, err)
         return json.loads(out)
+
+    @contextlib.contextmanager
+    def load(self, device):
+        """Reads and writes until the end of the block."""
+        self.require_program("fio")
+        fio = subprocess.Popen(
+            ["fio", "--name=j", f"--filename={device}", "--rw=randrw", "--bs=4k", "--direct=1", "--ioengine=libaio", "--iodepth=64",
+             "--time_based", "--runtime=3600"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            yield
+        finally:
+            fio.terminate()
+            fio.wait()
 
     def disk(self, name="image"):
         return self.make_bare_disk(DISK_BYTES, name=name)

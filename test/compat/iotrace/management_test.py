@@ -4,12 +4,13 @@ import json
 import os
 import pathlib
 import stat
-import time
+import threading
 
 import iotrace
 from iotrace import harness
 
-CYCLES = int(os.environ.get("IOTRAIL_IOTRACE_CYCLES", "10"))
+CYCLES = 50
+FIRST_SECTOR = 2048
 
 
 class Limits(iotrace.IotraceTest):
@@ -20,22 +21,47 @@ class Limits(iotrace.IotraceTest):
         self.assertEqual(summary["state"], "COMPLETE")
         self.assertIn(int(summary["traceDuration"]), (2, 3))
 
-    def test_the_size_limit_stops(self):
-        self.require_program("fio")
-        device = self.disk()
-        tracer = self.start("--start-tracing", "-d", device, "-t", "7200", "-s", "1")
-        load = harness.subprocess.Popen(
-            ["fio", "--name=j", f"--filename={device}", "--rw=randrw", "--bs=4k", "--direct=1", "--ioengine=libaio", "--iodepth=16",
-             "--time_based", "--runtime=600"], stdout=harness.subprocess.DEVNULL, stderr=harness.subprocess.DEVNULL)
-        try:
+    def trace_under_load(self, seconds, mib):
+        """The summary, and the bytes of events."""
+        device = self.disk(f"{seconds} {mib}")
+        tracer = self.start("--start-tracing", "-d", device, "-t", seconds, "-s", mib)
+        with self.load(device):
             summary = self.end(tracer)
-        finally:
-            load.terminate()
-            load.wait()
         self.assertEqual(summary["state"], "COMPLETE")
-        (segments,) = [sum(file.stat().st_size for file in trace.glob("*.seg")) for trace in self.traces.glob("*.iotrail")]
-        self.assertGreater(segments, (1 << 20) * 0.9)
-        self.assertLess(segments, (1 << 20) * 1.5)  # what the rings held still comes
+        trace = max(self.traces.glob("*.iotrail"), key=lambda path: path.stat().st_ctime_ns)
+        return summary, sum(file.stat().st_size for file in trace.glob("*.seg"))
+
+    def test_the_size_limit_stops(self):
+        _, size = self.trace_under_load(7200, 1)
+        self.assertGreater(size, (1 << 20) * 0.9)
+        self.assertLess(size, (1 << 20) * 1.5)  # what the rings held still comes
+
+    @harness.long
+    def test_the_first_limit_stops(self):
+        summary, _ = self.trace_under_load(20, 20480)
+        self.assertIn(int(summary["traceDuration"]), (20, 21))
+        summary, size = self.trace_under_load(7200, 64)
+        self.assertAlmostEqual(size / (64 << 20), 1, delta=0.1)
+        self.assertEqual(summary["traceSize"], -(-size >> 20))
+
+
+class Readme(iotrace.IotraceTest):
+    def test_two_devices_with_limits(self):
+        """The example of the first README: a disk and a partition of another, the list, and the events as JSON."""
+        whole, other = self.disk("sda"), self.disk("sdb")
+        partition = self.make_partition(other, FIRST_SECTOR, 8192)
+        tracer = self.start("--start-trace", "--devices", f"{whole},{partition}", "--time", "3600", "--size", "1024")
+        self.assertIn(f"its disk {other} is traced", " ".join(tracer.said.split()))
+        self.write(whole, 4)
+        self.write(partition, 2)
+        self.stop(tracer)
+        (trace,) = self.answer("--list-traces")["trace"]
+        self.assertEqual(trace["state"], "COMPLETE")
+        printed = self.iotrace("--parse-trace", "--path", trace["tracePath"], "--format", "json").stdout
+        events = [json.loads(line) for line in printed.splitlines()]
+        written = {(event["device"]["name"], event["io"]["lba"]) for event in events if event["io"]["operation"] == "Write"}
+        self.assertEqual(written, {(os.path.basename(whole), str(4 * iotrace.SECTORS)),
+                                   (os.path.basename(other), str(FIRST_SECTOR + 2 * iotrace.SECTORS))})
 
 
 class Guard(iotrace.IotraceTest):
@@ -59,6 +85,26 @@ class Guard(iotrace.IotraceTest):
             summary = self.stop(tracer)
             self.assertEqual((summary["state"], summary["droppedEvents"]), ("COMPLETE", "0"))
         self.assertEqual(len(self.answer("--list-traces")["trace"]), CYCLES)
+
+    @harness.long
+    def test_data_stays_whole(self):
+        """fio verifies what it has written while tracers begin and end."""
+        self.require_program("fio")
+        device = self.disk()
+        is_over, statuses = threading.Event(), []
+        def verify():
+            while not is_over.is_set():
+                statuses.append(harness.run("fio", "--name=j", f"--filename={device}", "--rw=randwrite", "--bs=4k", "--size=8m", "--direct=1",
+                                            "--ioengine=libaio", "--iodepth=16", "--verify=crc32c", "--verify_fatal=1").returncode)
+        load = threading.Thread(target=verify)
+        load.start()
+        try:
+            for _ in range(10):
+                self.assertEqual(self.stop(self.start("-S", "-d", device))["state"], "COMPLETE")
+        finally:
+            is_over.set()
+            load.join()
+        self.assertEqual({*statuses}, {0})
 
 
 class Management(iotrace.IotraceTest):
@@ -107,6 +153,8 @@ class Management(iotrace.IotraceTest):
         self.write(device, 3, blocks=2)
         printed = self.stop(tracer)
         self.assertEqual(self.answer("--trace-management", "--get-trace-summary", "--path", printed["tracePath"]), printed)
+        with_slash = printed["tracePath"] + "/"  # as the README of the newer version writes it
+        self.assertEqual(self.answer("--get-trace-summary", "--path", with_slash), printed)
         self.assertEqual(printed["label"], "My cool first trace")
         self.assertEqual(printed["sourceNode"], {"node": [{"id": "kernel"}]})
         self.assertGreater(int(printed["tracedEvents"]), 0)
@@ -162,6 +210,21 @@ class Mistakes(iotrace.IotraceTest):
                 self.assertTrue(said.stderr.startswith("iotrace: "), said.stderr)
                 self.assertEqual(said.stdout, "")
         self.assertEqual([*self.traces.iterdir()], [])
+
+    def test_full_disk(self):
+        """The summary says how much is missing."""
+        device = self.disk()
+        self.make_small_disk(self.traces, "1m")
+        tracer = self.start("-S", "-d", device)
+        with self.load(device):
+            out, err = tracer.communicate(timeout=harness.PATIENCE_S)
+        self.assertEqual(tracer.returncode, 1)
+        self.assertEqual(err.count("No space left on device"), 1, err)
+        summary = json.loads(out)
+        self.assertEqual(summary["state"], "ERROR")
+        self.assertGreater(int(summary["tracedEvents"]), 0)
+        self.assertGreater(int(summary["droppedEvents"]), 0)
+        self.assertEqual(self.answer("-M", "-G", "-p", summary["tracePath"]), summary)
 
     def test_tags(self):
         device = self.disk()

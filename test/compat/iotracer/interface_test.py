@@ -162,19 +162,6 @@ class Interface(iotracer.IotracerTest):
         self.assertEqual([event.seconds for event in events], sorted(event.seconds for event in events))
         self.assert_not_watched(path, log)
 
-    def assert_where_the_file_is(self, path, bios):
-        """filefrag is the oracle: the bios cover its extents, and nothing else."""
-        extents = set()
-        for line in harness.run("filefrag", "-e", "-s", "-b512", path).stdout.splitlines():
-            words = line.replace(":", " ").replace("..", " ").split()
-            if words and words[0].isdigit():
-                first, sectors = int(words[3]), int(words[5])
-                extents |= set(range(first // 8, (first + sectors) // 8))
-        written = set()
-        for bio in bios:
-            written |= set(range(bio.address // 8, (bio.address + bio.size // 512) // 8))
-        self.assertEqual(written, extents)
-
     def test_refused_commands(self):
         path = self.file("file", 1)
         for line, error in ((f"add {path} 0", "EINVAL"), ("add", "EINVAL"), ("garbage", "EINVAL"), ("add relative", "EINVAL"),

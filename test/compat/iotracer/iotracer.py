@@ -2,6 +2,7 @@
 """For the tests of the face iotracer: a watcher of the test's own, with its control files at a directory."""
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -27,16 +28,20 @@ class IotracerTest(harness.AcceptanceTest):
         super().setUp()
         if os.geteuid() != 0:
             self.skipTest("only root may watch files")
+        harness.run("modprobe", "fuse") if shutil.which("modprobe") else None
         if not os.access("/dev/fuse", os.R_OK | os.W_OK):
             self.skipTest("no /dev/fuse")
         self.point = self.folder / "control files"
         self.point.mkdir()
         self.environment = os.environ | {"IOTRAIL_REPOSITORY": str(self.folder / "traces")}
 
-    def start(self, *words, maximum=DEFAULT_MAX):
+    def start(self, maximum=DEFAULT_MAX):
+        return self.begin("as", "iotracer", self.point, f"MAX_EVENTS={maximum}")
+
+    def begin(self, *words):
         """A watcher that has begun."""
-        watcher = subprocess.Popen([harness.IOTRAIL, "as", "iotracer", str(self.point), f"MAX_EVENTS={maximum}", *words],
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=self.environment)
+        watcher = subprocess.Popen([harness.IOTRAIL, *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                   env=self.environment)
         self.addCleanup(watcher.stderr.close)
         self.addCleanup(watcher.wait)
         self.addCleanup(watcher.terminate)
@@ -84,3 +89,16 @@ class IotracerTest(harness.AcceptanceTest):
     def events(self, directory, level=None):
         events = [Event(line) for line in (directory / "log").read_text().splitlines()]
         return [event for event in events if level in (None, event.level)]
+
+    def assert_where_the_file_is(self, path, bios):
+        """filefrag is the oracle: the bios cover its extents, and nothing else."""
+        extents = set()
+        for line in harness.run("filefrag", "-e", "-s", "-b512", path).stdout.splitlines():
+            words = line.replace(":", " ").replace("..", " ").split()
+            if words and words[0].isdigit():
+                first, sectors = int(words[3]), int(words[5])
+                extents |= {*range(first, first + sectors)}
+        covered = set()
+        for bio in bios:
+            covered |= {*range(bio.address, bio.address + bio.size // 512)}
+        self.assertEqual(covered, extents)

@@ -16,7 +16,8 @@ using FileJson = nlohmann::ordered_json;
 
 // Names that were written over only once say nothing new beside their directory.
 constexpr const char* kFileSql =
-    "SELECT device, file_system, kind, name, operation, requests, errors, bytes, bytes_mean, "
+    "SELECT device, file_system, kind, name, operation, requests, errors, bytes, "
+    "bytes // requests // 512, "
     "bytes_min, bytes_max, iops, "
     "mib_per_s, workset_bytes, write_invalidation, max(write_invalidation) OVER (PARTITION BY "
     "device, file_system, kind, name) AS most "
@@ -55,7 +56,7 @@ FileJson group_of(Row row) {
     metrics["write invalidation factor"] = {{"unit", ""}, {"value", real(row[kInvalidation])}};
   return {{"size",
            {{"unit", "sector"},
-            {"average", sectors_of(row[kMean])},
+            {"average", digits(row[kMean])},
             {"min", sectors_of(row[kLeast])},
             {"max", sectors_of(row[kMost])},
             {"total", sectors_of(row[kSum])}}},
