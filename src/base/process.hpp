@@ -45,9 +45,10 @@ inline std::string comm_of(pid_t pid) {
   return comm;
 }
 
-// The words of its command line; for a kernel thread, which has none, its name in brackets.
-inline std::vector<std::string> command_of(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/cmdline", pid));
+// The words of its command line; for a kernel thread, which has none, its name in brackets. `proc`
+// may be another directory in tests.
+inline std::vector<std::string> command_of(pid_t pid, const std::string& proc = "/proc") {
+  std::ifstream file(fmt::format("{}/{}/cmdline", proc, pid));
   std::vector<std::string> words;
   for (std::string word; std::getline(file, word, '\0');)
     words.push_back(word);

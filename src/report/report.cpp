@@ -31,11 +31,20 @@ void add_snapshots(const store::TraceReader& trace, std::vector<Section>& sectio
                           views.size() == 1 ? "" : "s", fmt::join(views, ", "), views.front()))}});
 }
 
+// Some views cost more than finding out that they are empty.
+bool has_event(const store::TraceReader& trace, std::string_view event) {
+  if (event.empty())
+    return true;
+  const store::TableInfo* table = trace.table(event);
+  return table != nullptr && trace.has_rows(table->kind);
+}
+
 // The headings of the report are short, and some tables have more rows than they show.
-Section views_section() {
+Section views_section(const store::TraceReader& trace) {
   std::vector<std::string_view> views;
   for (const SectionDefinition& definition : sections_of(&Ranks::report))
-    views.push_back(definition.view);
+    if (has_event(trace, definition.event))
+      views.push_back(definition.view);
   return {.id = "views",
           .title = sentence("In SQL"),
           .notes = {sentence(fmt::format("the tables above are made of the views {}; their "
@@ -122,7 +131,10 @@ public:
         document_.sections.back().shown.clear(); // the text of the report does not have them
       }
     for (const SectionDefinition& definition : sections_of(&Ranks::report))
-      add(definition, rows);
+      if (has_event(engine_.trace(), definition.event))
+        add(definition, rows);
+      else
+        engine_.progress().step();
     const store::TraceReader& trace = engine_.trace();
     Section losses = make_section(engine_, losses_section(), {});
     add_all_notes();
@@ -133,7 +145,7 @@ public:
         sentence("Trace {name}", {text_value("name", trace.path().filename().string())});
     document_.facts = trace_facts(trace, options_.selection);
     document_.sections.push_back(recording_section(trace));
-    document_.sections.push_back(views_section());
+    document_.sections.push_back(views_section(trace));
     if (std::string refusals = refusals_text(trace.manifest()); !refusals.empty())
       document_.closing.push_back(only(text_value("not_recorded", std::move(refusals))));
     return finished(options_.for_programs ? answer_warnings(trace) : warning_sentences(trace));

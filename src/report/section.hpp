@@ -85,6 +85,8 @@ struct SectionDefinition {
   std::string_view group_order{};
   std::uint64_t rows = 0; // number of shown rows by default; 0: all
   std::span<const ColumnDefinition> columns{};
+  std::string_view
+      event{}; // the report omits the section for a trace without this event; "": never
   std::uint64_t most_events = UINT64_MAX; // the report omits the section for a larger trace
   void (*add_notes)(const SectionRows& rows, const store::TraceReader& trace,
                     Section& section) = nullptr;

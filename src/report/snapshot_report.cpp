@@ -17,10 +17,10 @@ namespace {
 
 // Events of snapshots, and the views that show them.
 constexpr std::pair<std::string_view, std::string_view> kSnapshotViews[] = {
-    {"snapshot_file", "snapshot_files"},      {"snapshot_process", "snapshot_processes"},
-    {"snapshot_system", "snapshot_machines"}, {"snapshot_disk", "snapshot_disks"},
-    {"snapshot_mount", "snapshot_mounts"},    {"snapshot_network", "snapshot_interfaces"},
-    {"snapshot_setting", "snapshot_settings"}};
+    {"snapshot_file", "snapshot_files"},       {"snapshot_process", "snapshot_processes"},
+    {"snapshot_system", "snapshot_machines"},  {"snapshot_disk", "snapshot_disks"},
+    {"snapshot_mount", "snapshot_mounts"},     {"snapshot_network", "snapshot_interfaces"},
+    {"snapshot_setting", "snapshot_settings"}, {"snapshot_vm_image", "vm_images"}};
 
 Sentence title_of_snapshots(const store::TraceReader& trace) {
   const store::Manifest& manifest = trace.manifest();

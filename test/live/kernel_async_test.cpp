@@ -393,12 +393,12 @@ TEST_F(KernelAsync, async_operation_of_libaio_lasts_from_submission_to_reaping) 
       operations[at].aio_offset = static_cast<std::int64_t>(1000 * at);
       list[at] = &operations[at];
     }
-    iovec vector{buffer, 50};
+    std::array<iovec, 2> vectors{{{buffer, 20}, {buffer, 30}}};
     operations[0].aio_lio_opcode = IOCB_CMD_PREAD;
     operations[1].aio_lio_opcode = IOCB_CMD_PWRITE;
     operations[2].aio_lio_opcode = IOCB_CMD_PREADV;
-    operations[2].aio_buf = reinterpret_cast<std::uintptr_t>(&vector);
-    operations[2].aio_nbytes = 1;
+    operations[2].aio_buf = reinterpret_cast<std::uintptr_t>(vectors.data());
+    operations[2].aio_nbytes = vectors.size();
     operations[3].aio_fildes = 999; // refused
     aio_context_t context = 0;
     std::array<io_event, 4> done{};
@@ -430,7 +430,7 @@ TEST_F(KernelAsync, async_operation_of_libaio_lasts_from_submission_to_reaping) 
   };
   expect(0, IOT_async_call_IOCB_CMD_PREAD, 100, 100);
   expect(1, IOT_async_call_IOCB_CMD_PWRITE, 101, 101);
-  expect(2, IOT_async_call_IOCB_CMD_PREADV, 0, 50);
+  expect(2, IOT_async_call_IOCB_CMD_PREADV, 50, 50);
 }
 
 TEST_F(KernelAsync, async_operation_of_libaio_beyond_those_looked_at_is_a_loss) {

@@ -3,11 +3,13 @@
 // Compares snapshots of this machine with the results of other calls.
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
 #include <net/if.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <sys/sysmacros.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -17,6 +19,7 @@
 #include <set>
 
 #include "base/clock.hpp"
+#include "base/process.hpp"
 #include "capture/selection/mounts.hpp"
 #include "capture/snapshot/rows/taken_rows.hpp"
 #include "capture/snapshot/snapshot_source.hpp"
@@ -272,6 +275,93 @@ TEST(snapshot_setting, has_the_value_of_the_kernel) {
   if (!setting)
     GTEST_SKIP() << "this kernel does not show vm.swappiness";
   EXPECT_EQ(setting->text("setting"), swappiness);
+}
+
+// A process with the command line of QEMU and an image open, until this object ends.
+class Machine {
+public:
+  explicit Machine(const std::string& image) {
+    int ends[2];
+    IOTRAIL_CHECK(::pipe2(ends, O_CLOEXEC) == 0);
+    const std::string drive = "file=" + image + ",format=raw,if=none,id=disk0";
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::dup2(ends[0], STDIN_FILENO);
+      if (::open(image.c_str(), O_RDONLY) < 0)
+        ::_exit(1);
+      ::execl("/bin/sh", "sh", "-c", "read line", "-name", "guest=here", "-drive", drive.c_str(),
+              nullptr);
+      ::_exit(1);
+    }
+    ::close(ends[0]);
+    stdin_ = ends[1];
+    while (comm_of(pid_) != "sh")
+      ::usleep(1000);
+  }
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+  ~Machine() {
+    ::close(stdin_);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  pid_t pid() const { return pid_; }
+
+private:
+  pid_t pid_ = 0;
+  int stdin_ = -1;
+};
+
+class VirtualMachine : public ::testing::Test {
+protected:
+  void SetUp() override {
+    std::ofstream(image_) << "seven b";
+    const Machine machine(image_);
+    pid_ = machine.pid();
+    capture::SourceOptions options;
+    options.filter.layers = {schema::Layer::snapshot};
+    options.filter.machines = {pid_};
+    auto recorder = open_recorder(trace_, capture::make_snapshot_source({}), options);
+    ASSERT_TRUE(recorder && (*recorder)->start());
+    ASSERT_TRUE((*recorder)->stop({}));
+  }
+  Rows rows(std::string_view table) const { return read_taken_rows(trace_, table); }
+
+  ScratchDirectory scratch_;
+  std::string image_ = scratch_ / "image";
+  fs::path trace_ = scratch_ / "t.iotrail";
+  pid_t pid_ = 0;
+};
+
+TEST_F(VirtualMachine, snapshot_vm_image_is_its_open_file) {
+  const Rows images = rows("snapshot_vm_image");
+  ASSERT_EQ(images.size(), 2U) << "at the begin and at the end";
+  struct stat status{};
+  ASSERT_EQ(::stat(image_.c_str(), &status), 0);
+  for (const SnapshotRow& image : images) {
+    EXPECT_EQ(image["pid"], pid_);
+    EXPECT_EQ(image.text("machine"), "here");
+    EXPECT_EQ(image.text("drive"), "disk0");
+    EXPECT_EQ(image.text("path"), fs::canonical(image_).native());
+    EXPECT_EQ(image.text("backing"), "");
+    EXPECT_EQ(image["inode"], static_cast<iot_s64>(status.st_ino));
+    EXPECT_NE(image["device"], 0);
+    EXPECT_EQ(image["guest_bytes"], 7);
+    EXPECT_EQ(image["format"], IOT_vm_format_raw);
+    EXPECT_EQ(image["depth"], 0);
+    EXPECT_EQ(image["is_mapped"], 1);
+  }
+}
+
+TEST_F(VirtualMachine, snapshot_vm_map_of_a_raw_image_is_the_file) {
+  const Rows map = rows("snapshot_vm_map");
+  ASSERT_EQ(map.size(), 2U);
+  for (const SnapshotRow& range : map) {
+    EXPECT_EQ(range["image"], 1);
+    EXPECT_EQ(range["offset"], 0);
+    EXPECT_EQ(range["guest_offset"], 0);
+    EXPECT_EQ(range["bytes"], INT64_MAX);
+    EXPECT_EQ(range["content"], IOT_vm_content_data);
+  }
 }
 
 } // namespace

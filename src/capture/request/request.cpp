@@ -49,6 +49,7 @@ template <IsConstOr<Filter> Self, class F> void visit_request(Self& s, F&& f) {
   f("layers", s.layers);
   f("events", s.events);
   f("pids", s.pids);
+  f("vms", s.machines);
   f("system", s.whole_system);
   f("include", s.wanted);
   f("exclude", s.excluded);

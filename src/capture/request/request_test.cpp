@@ -14,6 +14,7 @@ RecordingRequest full_request() {
   request.filter.layers = {schema::Layer::syscall, schema::Layer::block};
   request.filter.events = {"syscall_read", "block_complete"};
   request.filter.pids = {1, 4194304};
+  request.filter.machines = {1};
   request.filter.whole_system = true;
   request.filter.wanted = {.threads = {7},
                            .names = {"dd*"},

@@ -46,6 +46,8 @@ struct Filter {
   pid_t tree_root = 0;             // this process, and all that it starts from now on
   bool tree_from_exec = false;     // but no event before its next exec
   std::vector<pid_t> pids; // these running processes, and all their past and future children
+  std::vector<pid_t>
+      machines; // those of `pids` that are QEMU: layer snapshot has their disk images
   bool whole_system = false;
   Selector wanted;
   Selector excluded;

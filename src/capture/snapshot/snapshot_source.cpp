@@ -40,6 +40,8 @@ constexpr Served kServed[] = {
     {IOT_KIND_snapshot_mount, IOT_snapshot_kind_system, "/proc/self/mountinfo"},
     {IOT_KIND_snapshot_network, IOT_snapshot_kind_system, "/sys/class/net"},
     {IOT_KIND_snapshot_setting, IOT_snapshot_kind_system, "/proc/sys, /sys"},
+    {IOT_KIND_snapshot_vm_image, IOT_snapshot_kind_vm, "/proc/PID/fd"},
+    {IOT_KIND_snapshot_vm_map, IOT_snapshot_kind_vm, "pread64"},
 };
 
 class SnapshotSource : public Source {
@@ -63,9 +65,12 @@ public:
 
 private:
   Result<void> add_file_systems(const SnapshotWanted& wanted, StoredFiles* stored);
+  Result<void> add_machine(pid_t pid);
+  bool takes(iot_u32 kind) const;
   void end();
 
   SnapshotOptions options_;
+  bool has_machines_ = false;
   Shared shared_;
   std::vector<SnapshotTask> tasks_; // until start()
   std::vector<std::unique_ptr<SnapshotThread>>
@@ -97,6 +102,19 @@ Result<void> SnapshotSource::open(const SourceOptions& source) {
     else if (Result<void> added = add_file_systems(wanted, stored ? &*stored : nullptr); !added)
       return added;
   }
+  for (const pid_t pid : source.filter.machines)
+    if (Result<void> added = add_machine(pid); !added)
+      return added;
+  return {};
+}
+
+// Its images are opened before the recording begins: a machine may end soon.
+Result<void> SnapshotSource::add_machine(pid_t pid) {
+  auto images = vm::OpenImages::of(pid);
+  if (!images)
+    return std::unexpected(images.error());
+  tasks_.push_back({.kind = IOT_snapshot_kind_vm, .machine = std::move(*images)});
+  has_machines_ = true;
   return {};
 }
 
@@ -162,11 +180,17 @@ std::vector<CounterValue> SnapshotSource::counters() const {
   return values;
 }
 
+bool SnapshotSource::takes(iot_u32 kind) const {
+  if (kind == IOT_snapshot_kind_vm)
+    return has_machines_;
+  return kind == 0 ||
+         std::ranges::find(options_.wanted, kind, &SnapshotWanted::kind) != options_.wanted.end();
+}
+
 std::vector<store::HookReport> SnapshotSource::hooks() const {
   std::vector<store::HookReport> reports;
   for (const Served& served : kServed)
-    if (served.kind == 0 || std::ranges::find(options_.wanted, served.kind,
-                                              &SnapshotWanted::kind) != options_.wanted.end())
+    if (takes(served.kind))
       reports.push_back({.event = std::string(schema::find_event(served.event)->name),
                          .source = std::string(name()),
                          .tier = "",

@@ -2,7 +2,8 @@
 //
 // The source of the layer snapshot: takes snapshots of file systems, processes and the system at
 // the start of the recording, and periodically on request. Each kind has a thread of its own. For a
-// file system, all snapshots after the first are deltas.
+// file system, all snapshots after the first are deltas. Each virtual machine of the filter has a
+// snapshot at the start and one at the end.
 #pragma once
 
 #include <memory>

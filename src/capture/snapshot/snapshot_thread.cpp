@@ -9,6 +9,7 @@
 #include "base/clock.hpp"
 #include "capture/snapshot/files/file_walk.hpp"
 #include "capture/snapshot/system.hpp"
+#include "capture/snapshot/vm_images.hpp"
 
 namespace iotrail::capture::snapshot {
 namespace {
@@ -35,6 +36,25 @@ void SnapshotThread::join() {
 
 void SnapshotThread::run() {
   lower_priority();
+  if (task_.kind == IOT_snapshot_kind_vm)
+    run_at_both_ends();
+  else
+    run_periodically();
+}
+
+// The images when the recording begins, and their maps when it ends: the guest's writes have then
+// got their places. A recording does not wait for the second one.
+void SnapshotThread::run_at_both_ends() {
+  take();
+  --shared_.active;
+  {
+    std::unique_lock lock(shared_.mutex);
+    shared_.wake.wait(lock, [&] { return shared_.is_stopping.load(); });
+  }
+  take();
+}
+
+void SnapshotThread::run_periodically() {
   std::uint64_t due_ns = monotonic_ns();
   do {
     take();
@@ -100,7 +120,19 @@ void SnapshotThread::begin(SnapshotRun& run) {
                   {&iot_snapshot_begin::base, is_of_other_trace ? task_.base : ""}});
 }
 
+bool SnapshotThread::take_machine(SnapshotRun& run) {
+  if (taken_ == 0) {
+    take_vm_images(run, *task_.machine);
+    return true;
+  }
+  task_.machine->look();
+  take_vm_maps(run, *task_.machine);
+  return true;
+}
+
 bool SnapshotThread::take_rows(SnapshotRun& run) {
+  if (task_.kind == IOT_snapshot_kind_vm)
+    return take_machine(run);
   if (task_.kind == IOT_snapshot_kind_process)
     return processes_.take(run);
   if (task_.kind == IOT_snapshot_kind_system)

@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -14,6 +15,7 @@
 #include "capture/snapshot/processes.hpp"
 #include "capture/snapshot/rows/row_queue.hpp"
 #include "capture/snapshot/rows/snapshot_run.hpp"
+#include "capture/vm/open_images.hpp"
 
 namespace iotrail::capture::snapshot {
 
@@ -36,6 +38,7 @@ struct SnapshotTask {
   bool is_continued = false;   // the first one is a delta of `baseline`,
   std::string base{};          // which comes from the trace with this id
   FileBaseline baseline{};
+  std::optional<vm::OpenImages> machine{}; // for a virtual machine
 };
 
 class SnapshotThread {
@@ -51,8 +54,11 @@ public:
 
 private:
   void run();
+  void run_periodically();
+  void run_at_both_ends();
   void take();
   bool take_rows(SnapshotRun& run);
+  bool take_machine(SnapshotRun& run);
   void begin(SnapshotRun& run);
   bool wait_until(std::uint64_t due_ns);
   bool sleep_until(std::uint64_t due_ns);

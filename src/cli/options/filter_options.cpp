@@ -11,6 +11,7 @@
 
 #include "base/process.hpp"
 #include "capture/selection/pseudo_file_systems.hpp"
+#include "capture/vm/machines.hpp"
 #include "cli/options/parse_units.hpp"
 
 namespace iotrail::cli {
@@ -59,6 +60,11 @@ Result<void> add_users(std::string_view option, const std::vector<std::string>& 
   return {};
 }
 
+void add_once(std::vector<pid_t>& pids, pid_t pid) {
+  if (std::ranges::find(pids, pid) == pids.end())
+    pids.push_back(pid);
+}
+
 // The process of a thread that is named is followed, and of it that thread recorded.
 Result<void> add_processes_of_threads(const std::vector<pid_t>& threads, capture::Filter& filter) {
   const bool has_pids = !filter.pids.empty();
@@ -72,8 +78,21 @@ Result<void> add_processes_of_threads(const std::vector<pid_t>& threads, capture
     if (has_pids && std::ranges::find(filter.pids, process) == filter.pids.end())
       return fail_usage(
           fmt::format("--tid {}: a thread of process {}, which -p does not name", thread, process));
-    if (std::ranges::find(filter.pids, process) == filter.pids.end())
-      filter.pids.push_back(process);
+    add_once(filter.pids, process);
+  }
+  return {};
+}
+
+// A virtual machine is a process on this side.
+Result<void> add_machines(const std::vector<std::string>& names, capture::Filter& filter) {
+  for (const std::string& name : names) {
+    const auto machine = capture::vm::find_machine(name);
+    if (!machine)
+      return std::unexpected(machine.error());
+    if (Result<void> checked = check_pids({machine->pid}); !checked)
+      return checked;
+    add_once(filter.pids, machine->pid);
+    add_once(filter.machines, machine->pid);
   }
   return {};
 }
@@ -183,6 +202,10 @@ void declare_filter(CLI::App& app, FilterOptions& options) {
          "Record this running process with all its children, past and future, until it ends")
       ->type_name("PID")
       ->delimiter(',');
+  app.add_option("--vm", options.machines,
+                 "Record this virtual machine of QEMU, by its name (`virsh list`) or PID, until it "
+                 "ends; `record` also notes its disk images and where the guest's data is in them")
+      ->type_name("NAME|PID");
   app.add_option("--tid", options.wanted.threads,
                  "Record this thread of a running process, until the process ends")
       ->type_name("TID")
@@ -250,20 +273,22 @@ Result<void> select_things(const FilterOptions& options, bool has_command, std::
     return checked;
   if (auto checked = check_excluded("--exclude-tid", options.excluded.threads, "thread"); !checked)
     return checked;
+  if (Result<void> added = add_machines(options.machines, filter); !added)
+    return added;
   if (Result<void> added = add_processes_of_threads(filter.wanted.threads, filter); !added)
     return added;
   const bool names_running = !filter.pids.empty() || filter.wanted.choose_groups();
   if (has_command && (names_running || filter.whole_system))
-    return fail_usage("a command excludes -p, --tid, --cgroup, --container and --system");
+    return fail_usage("a command excludes -p, --vm, --tid, --cgroup, --container and --system");
   if (names_running && filter.whole_system)
-    return fail_usage("--system excludes -p, --tid, --cgroup and --container");
+    return fail_usage("--system excludes -p, --vm, --tid, --cgroup and --container");
   if (!has_command && !names_running && !filter.names_things() && !filter.whole_system)
     return fail_usage(
         "nothing to record", "neither a command nor anything that runs was given",
         fmt::format(
             "Write `iotrail {0} -- COMMAND ARGUMENTS` or `iotrail {0} -p PID`;\n"
-            "  --cgroup, --container, --comm, --uid, --device, --mount, --file, --dir and --system "
-            "name other things to record.",
+            "  --vm, --cgroup, --container, --comm, --uid, --device, --mount, --file, --dir and "
+            "--system name other things to record.",
             verb));
   return {};
 }
@@ -278,6 +303,7 @@ std::vector<std::string> filters_text(const FilterOptions& options) {
   };
   for (const pid_t pid : options.pids)
     words.push_back(fmt::format("-p {} ({})", pid, comm_of(pid)));
+  add("--vm", options.machines);
   add("--tid", options.wanted.threads);
   add("--uid", options.users);
   for (const ListOption& list : kLists)
@@ -298,6 +324,9 @@ std::vector<std::string> filters_text(const FilterOptions& options) {
 std::string name_of_target(const FilterOptions& options) {
   if (!options.pids.empty())
     return fmt::format("pid-{}", options.pids.front());
+  if (!options.machines.empty())
+    return fmt::format("vm-{}",
+                       std::filesystem::path(options.machines.front()).filename().native());
   if (!options.wanted.threads.empty())
     return fmt::format("tid-{}", options.wanted.threads.front());
   if (!options.users.empty())

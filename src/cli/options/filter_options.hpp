@@ -18,6 +18,7 @@ namespace iotrail::cli {
 // As on the command line.
 struct FilterOptions {
   std::vector<pid_t> pids;
+  std::vector<std::string> machines; // virtual ones, by name or PID
   std::vector<pid_t> excluded_pids;
   std::vector<std::string> users; // names or numbers
   std::vector<std::string> excluded_users;

@@ -14,6 +14,11 @@ namespace {
 constexpr std::size_t kSnapshotsMost = 64;
 constexpr std::string_view kKinds = "snapshot_kind"; // the value table
 
+// Snapshots of virtual machines belong to --vm.
+bool is_chosen_by_name(const schema::Value& value) {
+  return value.table == kKinds && value.number != IOT_snapshot_kind_vm;
+}
+
 // "fs=/a:b" has no period, "fs=/a:1s" has.
 std::size_t period_position(std::string_view text) {
   const std::size_t colon = text.rfind(':');
@@ -65,14 +70,14 @@ Result<std::uint64_t> parse_period(std::string_view option, const std::string& t
 std::string snapshot_kinds() {
   std::string names;
   for (const schema::Value& value : schema::kValues)
-    if (value.table == kKinds)
+    if (is_chosen_by_name(value))
       names += fmt::format("{}{}", names.empty() ? "" : ", ", value.name);
   return names;
 }
 
 Result<iot_u32> parse_snapshot_kind(std::string_view option, std::string_view name) {
   for (const schema::Value& value : schema::kValues)
-    if (value.table == kKinds && value.name == name)
+    if (is_chosen_by_name(value) && value.name == name)
       return value.number;
   return fail_usage(fmt::format("{}: there is no snapshot of '{}'", option, name),
                     fmt::format("there are those of {}", snapshot_kinds()));

@@ -81,7 +81,7 @@ Result<capture::Filter> filter_of(const RecordOptions& options, const Trailing& 
     return std::unexpected(selected.error());
   if (Result<void> checked = check_conflicts(*filter); !checked)
     return std::unexpected(checked.error());
-  if (!options.snapshots.empty())
+  if (!options.snapshots.empty() || !filter->machines.empty())
     filter->layers.push_back(schema::Layer::snapshot);
   return filter;
 }

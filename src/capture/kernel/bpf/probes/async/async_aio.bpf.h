@@ -32,6 +32,7 @@ struct program_event {
 #define AIO_BATCH_LIMIT 4096 /* operations of one call that are followed */
 #define AIO_PREADV                                                                                 \
   (IOT_async_call_IOCB_CMD_PREADV - LIBAIO_CALL) /* from here on `bytes` counts vectors */
+#define AIO_VECTORS_LIMIT 1024                   /* UIO_MAXIOV: the kernel refuses more */
 
 /* The pointers to iocbs of an io_submit. */
 struct aio_batch {
@@ -47,6 +48,36 @@ static __always_inline iot_u64 iocb_at(const struct aio_batch* batch, iot_u32 in
   if (bpf_probe_read_user(&pointer, size, (const void*)(batch->list + (iot_u64)index * size)))
     return 0;
   return pointer;
+}
+
+struct aio_program_vector {
+  iot_u64 base;
+  iot_u64 bytes;
+};
+struct aio_vectors {
+  iot_u64 address;
+  iot_u64 bytes; /* sum */
+};
+
+static long add_aio_vector(iot_u32 index, struct aio_vectors* vectors) {
+  struct aio_program_vector vector = {};
+  const iot_u64 address = vectors->address + (iot_u64)index * sizeof(vector);
+  if (bpf_probe_read_user(&vector, sizeof(vector), (const void*)address)) {
+    vectors->bytes = 0;
+    return 1;
+  }
+  vectors->bytes += vector.bytes;
+  return 0;
+}
+
+/* 0: unknown, as for a 32-bit program's vectors. */
+static __always_inline iot_u64 aio_bytes(const struct program_iocb* iocb, iot_u32 is_compat) {
+  if (iocb->opcode < AIO_PREADV)
+    return iocb->bytes;
+  struct aio_vectors vectors = {.address = iocb->buffer};
+  if (!is_compat && iocb->bytes <= AIO_VECTORS_LIMIT)
+    bpf_loop((iot_u32)iocb->bytes, add_aio_vector, &vectors, 0);
+  return vectors.bytes;
 }
 
 /* The submitting task. It may be suppressed until its first recorded operation. */
@@ -76,7 +107,7 @@ static long begin_aio(iot_u32 index, struct aio_batch* batch) {
       .user_data = iocb.data,
       .ring = batch->context,
       .offset = iocb.offset,
-      .bytes_requested = iocb.opcode < AIO_PREADV ? iocb.bytes : 0,
+      .bytes_requested = aio_bytes(&iocb, batch->is_compat),
       .file = iot_file_of_fd((iot_s32)iocb.fd),
       .fd = (iot_s32)iocb.fd,
       .call = LIBAIO_CALL + iocb.opcode,
