@@ -85,6 +85,7 @@ bool is_of_memory(std::string_view why) {
 
 Error engine_error(std::string what, const char* why) {
   Error error{std::move(what), why ? why : "no reason given", ""};
+  error.has_lines = true;
   error.why.resize(std::min(error.why.find("\n\nStack Trace:"), error.why.size())); // of the engine
   std::ranges::replace(error.why, '\t', ' ');
   if (is_of_memory(error.why)) {

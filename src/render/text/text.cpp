@@ -81,7 +81,7 @@ void render_section(const Section& section, Sink& sink, std::size_t width) {
     render_fact(fact, sink, width);
   render_sentences(section.intro, sink, width);
   if (section.failure)
-    sink.print("{}not shown: {}\n", kIndent, printable_lines(section.failure->message()));
+    sink.print("{}not shown: {}\n", kIndent, printable_message(*section.failure));
   else if (has_table(section))
     render_table(section, sink, width);
   else if (!section.if_empty.empty())
