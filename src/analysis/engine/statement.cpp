@@ -99,8 +99,7 @@ Error engine_error(std::string what, const char* why) {
 std::unexpected<Error> query_failed(const char* why) {
   Error error = engine_error(std::string(kQueryFailed), why);
   if (error.why.contains("disabled by configuration"))
-    error.hint = "A query reads the trace alone: `-o FILE` writes its rows, and "
-                 "--unsafe-external-access allows it\n  to read and write any file.";
+    error.hint = std::string(kReadsAlone);
   return std::unexpected(std::move(error));
 }
 
