@@ -105,16 +105,12 @@ bool are_faults_the_reason(const std::vector<Section>& sections, const PageFault
          (parts == nullptr || SectionRows(*parts).real(0, "share") < faults.wait_share);
 }
 
-std::string_view least_of(const Completeness& completeness) {
-  return completeness.lost_share > 0 ? "at least " : "";
-}
-
 // "SLOWED BY I/O: page faults took at least 62.0 % of the run, most on /data/index"
 Sentence fault_verdict(const Completeness& completeness, const PageFaults& faults) {
   Sentence verdict = is_changed_by_losses(faults.wait_share, {}, completeness)
                          ? unsure_verdict(completeness)
                          : sentence(verdict_words(faults.wait_share, {}));
-  verdict.add(fmt::format(": page faults took {}{{wait_share}} of the run", least_of(completeness)),
+  verdict.add(fmt::format(": page faults took {}{{wait_share}} of the run", at_least(completeness)),
               {share_value("wait_share", faults.wait_share)});
   const bool are_reads = faults.device_share * 2 > faults.wait_share; // path is judged by them
   if (!faults.path.empty() && are_reads)
@@ -127,7 +123,7 @@ Sentence verdict_of(const std::vector<Section>& sections, bool is_part,
                     const Completeness& completeness, const PageFaults& faults,
                     const std::string& server) {
   if (const Section* devices = section_with(sections, "devices"))
-    return devices_verdict(*devices, completeness.lost_share > 0);
+    return devices_verdict(*devices, completeness);
   if (!is_part && are_faults_the_reason(sections, faults))
     return fault_verdict(completeness, faults);
   const Section* parts = section_with(sections, "run_parts");
@@ -149,7 +145,7 @@ Sentence verdict_of(const std::vector<Section>& sections, bool is_part,
                      : is_part ? sentence("The selected")
                                : sentence(verdict_words(share, reason));
   verdict.add(fmt::format("{}calls on files took {}{{share}} of the run", is_part ? " " : ": ",
-                          least_of(completeness)),
+                          at_least(completeness)),
               {share_value("share", share)});
   if (!is_part && share < kPartly)
     return verdict;
@@ -277,7 +273,7 @@ Result<Document> make_first_screen(analysis::Engine& engine, std::string_view se
     return std::unexpected(server.error());
   Section verdict{.id = "verdict",
                   .title = verdict_of(document.sections, is_part, completeness, *faults, *server),
-                  .intro = parts_of(trace, document.sections, is_part, *server)};
+                  .intro = parts_of(trace, document.sections, is_part, completeness, *server)};
   const std::vector<Sentence> gaps = gaps_of(engine, completeness, *faults);
   verdict.intro.insert(verdict.intro.begin(), gaps.begin(), gaps.end());
   const auto hangs = hangs_of(engine);

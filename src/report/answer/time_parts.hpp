@@ -7,7 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "report/document.hpp"
+#include "report/section.hpp"
+#include "report/warnings.hpp"
 #include "store/reader/trace_reader.hpp"
 
 namespace iotrail::output {
@@ -15,6 +16,7 @@ namespace iotrail::output {
 // Kinds of the view file_time.
 inline constexpr std::string_view kKernel = "the kernel";
 inline constexpr std::string_view kServer = "a server";
+inline constexpr std::string_view kNotSplit = "not split"; // work and waits are unknown
 
 // nullptr: there is none, or it has no row.
 const Section* section_with(const std::vector<Section>& sections, std::string_view id);
@@ -25,6 +27,6 @@ std::string activity_of(const std::string& kind, const std::string& server);
 // Of the sections run_parts (unless only a part of the trace is selected) and file_time.
 std::vector<Sentence> parts_of(const store::TraceReader& trace,
                                const std::vector<Section>& sections, bool is_part,
-                               const std::string& server);
+                               const Completeness& completeness, const std::string& server);
 
 } // namespace iotrail::output
