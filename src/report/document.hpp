@@ -35,6 +35,7 @@ enum class Meaning : std::uint8_t {
   status, // the exit status of a program
   spans,  // periods beside one another
   remark, // a sentence with values of other columns
+  label,  // the same, or a text of words: continued below in a narrow column
 };
 std::string_view meaning_name(Meaning meaning); // "ns"
 

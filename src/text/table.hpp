@@ -28,7 +28,8 @@ enum class Fit : std::uint8_t {
   whole,  // unchanged
   middle, // shortened in the middle: paths
   end,    // shortened at the end: commands
-  wrap,   // continued below: sentences, in the last column
+  wrap,   // continued below: sentences
+  fold,   // the same of a few words, and breaks long ones: labels
 };
 
 class TextTable {

@@ -204,6 +204,22 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
   return lines;
 }
 
+std::vector<std::string> folded(std::string_view text, std::size_t width) {
+  std::vector<std::string> lines;
+  for (const std::string& line : wrapped(text, width)) {
+    std::string_view rest = line;
+    while (display_width(rest) > width && width > 0) {
+      const std::string_view most = first(rest, width);
+      const std::size_t mark = most.find_last_of(" _-./,:");
+      const std::size_t end = mark == most.npos ? most.size() : mark + 1;
+      lines.emplace_back(rest.substr(0, end));
+      rest.remove_prefix(end);
+    }
+    lines.emplace_back(rest);
+  }
+  return lines;
+}
+
 std::string shortened_fact(std::string_view text, std::size_t width) {
   constexpr std::size_t kMost = 4'000;
   constexpr std::size_t kMostOfAll = 32'000;

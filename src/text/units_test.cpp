@@ -108,6 +108,15 @@ TEST(text_width, quoted_commands_and_paths_are_not_broken) {
             (std::vector<std::string>{"the kernel's", "own and 'one"}));
 }
 
+TEST(text_width, labels_are_broken_and_not_cut) {
+  EXPECT_EQ(folded("jbd2_log_wait_commit", 17),
+            (std::vector<std::string>{"jbd2_log_wait_", "commit"}));
+  EXPECT_EQ(folded("write, dirty before", 16),
+            (std::vector<std::string>{"write, dirty", "before"}));
+  EXPECT_EQ(folded("abcdefgh", 3), (std::vector<std::string>{"abc", "def", "gh"}));
+  EXPECT_EQ(folded("", 3), std::vector<std::string>{""});
+}
+
 TEST(text_width, many_words_take_time_for_each_once) {
   std::string words;
   for (int i = 0; i < 2'000'000; ++i)

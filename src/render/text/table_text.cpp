@@ -15,7 +15,7 @@ constexpr std::size_t kSpansWidth = 18;
 
 bool is_text(Meaning meaning) {
   return meaning == Meaning::text || meaning == Meaning::path || meaning == Meaning::command ||
-         meaning == Meaning::sentence;
+         meaning == Meaning::sentence || meaning == Meaning::label;
 }
 
 Fit fit_of(Meaning meaning) {
@@ -32,6 +32,8 @@ Fit fit_of(Meaning meaning) {
   }
 }
 
+  case Meaning::label:
+    return Fit::fold;
 std::string bar(const Spans& spans) {
   const Span& whole = spans.whole;
   const double length = static_cast<double>(std::max<std::uint64_t>(1, whole.length_ns()));

@@ -34,15 +34,16 @@ constexpr std::string_view kProcessor = "a processor";
 // What takes most of the time of the calls.
 struct Reason {
   std::string kind;
+  std::string activity; // "waiting for the disk"
   double share = 0;
 };
 
-Reason main_reason(const std::vector<Section>& sections) {
+Reason main_reason(const std::vector<Section>& sections, const std::string& server) {
   const Section* section = section_with(sections, "file_time");
   if (section == nullptr)
     return {};
   const SectionRows rows(*section);
-  return {rows.text(0, "kind"), rows.real(0, "share")};
+  return {rows.text(0, "kind"), activity_of(rows, 0, server), rows.real(0, "share")};
 }
 
 bool has_server_time(const std::vector<Section>& sections) {
@@ -139,7 +140,7 @@ Sentence verdict_of(const std::vector<Section>& sections, bool is_part,
   if (!is_part && SectionRows(*parts).number(0, "ns") == 0)
     return sentence("NO VERDICT: the calls on files have no durations");
   const double share = SectionRows(*parts).real(0, "share");
-  const Reason reason = main_reason(sections);
+  const Reason reason = main_reason(sections, server);
   const bool is_unsure = !is_part && is_changed_by_losses(share, reason, completeness);
   Sentence verdict = is_unsure ? unsure_verdict(completeness)
                      : is_part ? sentence("The selected")
@@ -152,8 +153,7 @@ Sentence verdict_of(const std::vector<Section>& sections, bool is_part,
   if (reason.share >= kMostly)
     verdict.add(reason.kind == kKernel ? ", {reason_share} of that time as {reason}"
                                        : ", {reason_share} of that time {reason}",
-                {share_value("reason_share", reason.share),
-                 text_value("reason", activity_of(reason.kind, server))});
+                {share_value("reason_share", reason.share), text_value("reason", reason.activity)});
   add_main_call(sections, verdict);
   return verdict;
 }

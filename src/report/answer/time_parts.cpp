@@ -25,16 +25,12 @@ const Section* section_with(const std::vector<Section>& sections, std::string_vi
   return found == sections.end() || found->rows.empty() ? nullptr : &*found;
 }
 
-std::string activity_of(const std::string& kind, const std::string& server) {
-  if (kind == kServer)
-    return "waiting for " + server;
-  if (kind == "outside the kernel")
-    return kind;
-  if (kind == "unknown")
-    return "in unknown parts";
-  if (kind == kNotSplit)
-    return "not split into work and waits";
-  return (kind == kKernel ? "work of " : "waiting for ") + kind;
+std::string activity_of(const SectionRows& time, std::size_t row, const std::string& server) {
+  std::string words = time.text(row, "_words");
+  if (time.text(row, "kind") == kServer)
+    if (const std::size_t at = words.find(kServer); at != words.npos)
+      words.replace(at, kServer.size(), server);
+  return words;
 }
 
 namespace {
@@ -124,7 +120,7 @@ std::string missing_of(const store::TraceReader& trace, std::initializer_list<un
 // "not split into work and waits (not recorded: layers block, sched)"
 std::string activity_in(const store::TraceReader& trace, const SectionRows& time, std::size_t row,
                         const std::string& server) {
-  std::string activity = activity_of(time.text(row, "kind"), server);
+  std::string activity = activity_of(time, row, server);
   if (time.text(row, "kind") == kNotSplit)
     if (const std::string missing = missing_of(trace, {IOT_LAYER_block, IOT_LAYER_sched});
         !missing.empty())

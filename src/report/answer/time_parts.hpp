@@ -21,8 +21,9 @@ inline constexpr std::string_view kNotSplit = "not split"; // work and waits are
 // nullptr: there is none, or it has no row.
 const Section* section_with(const std::vector<Section>& sections, std::string_view id);
 
-// "waiting for the disk". `server`: its name, where the time is of one.
-std::string activity_of(const std::string& kind, const std::string& server);
+// What a row of the section file_time says: "waiting for the disk". `server`: its name, where the
+// time is of one.
+std::string activity_of(const SectionRows& time, std::size_t row, const std::string& server);
 
 // Of the sections run_parts (unless only a part of the trace is selected) and file_time.
 std::vector<Sentence> parts_of(const store::TraceReader& trace,
