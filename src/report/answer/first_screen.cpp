@@ -89,6 +89,26 @@ bool is_changed_by_losses(double share, const Reason& reason, const Completeness
   return verdict_words(likely, reason) != verdict_words(share, reason);
 }
 
+// The verdict changes if the time without known waits was none.
+bool is_changed_by_waits(double share, const Reason& reason, const std::vector<Section>& sections) {
+  const Section* section = section_with(sections, "file_time");
+  if (section == nullptr)
+    return false;
+  const SectionRows rows(*section);
+  double unknown = 0;
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    if (const std::string kind = rows.text(row, "kind"); kind == kNotSplit || kind == kUnknown)
+      unknown += rows.real(row, "share");
+  return verdict_words(share * (1 - unknown), reason) != verdict_words(share, reason);
+}
+
+// "; what they waited for is not recorded: record layer sched"
+void add_missing_waits(const store::TraceReader& trace, Sentence& verdict) {
+  verdict.add("; what they waited for is not recorded");
+  if (std::string layers = waits_to_record(trace); !layers.empty())
+    verdict.add(": record {layers}", {text_value("layers", std::move(layers))});
+}
+
 Sentence unsure_verdict(const Completeness& completeness) {
   return sentence("NO SURE VERDICT, {lost_share} OF THE EVENTS ARE LOST",
                   {share_value("lost_share", completeness.lost_share)});
@@ -120,8 +140,8 @@ Sentence fault_verdict(const Completeness& completeness, const PageFaults& fault
 }
 
 // `is_part`: of selected calls, which cannot say what slows the run.
-Sentence verdict_of(const std::vector<Section>& sections, bool is_part,
-                    const Completeness& completeness, const PageFaults& faults,
+Sentence verdict_of(const store::TraceReader& trace, const std::vector<Section>& sections,
+                    bool is_part, const Completeness& completeness, const PageFaults& faults,
                     const std::string& server) {
   if (const Section* devices = section_with(sections, "devices"))
     return devices_verdict(*devices, completeness);
@@ -142,15 +162,19 @@ Sentence verdict_of(const std::vector<Section>& sections, bool is_part,
   const double share = SectionRows(*parts).real(0, "share");
   const Reason reason = main_reason(sections, server);
   const bool is_unsure = !is_part && is_changed_by_losses(share, reason, completeness);
-  Sentence verdict = is_unsure ? unsure_verdict(completeness)
-                     : is_part ? sentence("The selected")
-                               : sentence(verdict_words(share, reason));
+  const bool lacks_waits = !is_part && is_changed_by_waits(share, reason, sections);
+  Sentence verdict = is_unsure     ? unsure_verdict(completeness)
+                     : is_part     ? sentence("The selected")
+                     : lacks_waits ? sentence("NO SURE VERDICT")
+                                   : sentence(verdict_words(share, reason));
   verdict.add(fmt::format("{}calls on files took {}{{share}} of the run", is_part ? " " : ": ",
                           at_least(completeness)),
               {share_value("share", share)});
   if (!is_part && share < kPartly)
     return verdict;
-  if (reason.share >= kMostly)
+  if (lacks_waits)
+    add_missing_waits(trace, verdict);
+  else if (reason.share >= kMostly)
     verdict.add(reason.kind == kKernel ? ", {reason_share} of that time as {reason}"
                                        : ", {reason_share} of that time {reason}",
                 {share_value("reason_share", reason.share), text_value("reason", reason.activity)});
@@ -272,7 +296,8 @@ Result<Document> make_first_screen(analysis::Engine& engine, std::string_view se
   if (!server)
     return std::unexpected(server.error());
   Section verdict{.id = "verdict",
-                  .title = verdict_of(document.sections, is_part, completeness, *faults, *server),
+                  .title =
+                      verdict_of(trace, document.sections, is_part, completeness, *faults, *server),
                   .intro = parts_of(trace, document.sections, is_part, completeness, *server)};
   const std::vector<Sentence> gaps = gaps_of(engine, completeness, *faults);
   verdict.intro.insert(verdict.intro.begin(), gaps.begin(), gaps.end());

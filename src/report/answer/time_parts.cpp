@@ -166,4 +166,8 @@ std::vector<Sentence> parts_of(const store::TraceReader& trace,
   return parts;
 }
 
+std::string waits_to_record(const store::TraceReader& trace) {
+  return missing_of(trace, {IOT_LAYER_syscall, IOT_LAYER_sched});
+}
+
 } // namespace iotrail::output

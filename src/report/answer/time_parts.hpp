@@ -17,6 +17,7 @@ namespace iotrail::output {
 inline constexpr std::string_view kKernel = "the kernel";
 inline constexpr std::string_view kServer = "a server";
 inline constexpr std::string_view kNotSplit = "not split"; // work and waits are unknown
+inline constexpr std::string_view kUnknown = "unknown";    // and what the call did
 
 // nullptr: there is none, or it has no row.
 const Section* section_with(const std::vector<Section>& sections, std::string_view id);
@@ -29,5 +30,8 @@ std::string activity_of(const SectionRows& time, std::size_t row, const std::str
 std::vector<Sentence> parts_of(const store::TraceReader& trace,
                                const std::vector<Section>& sections, bool is_part,
                                const Completeness& completeness, const std::string& server);
+
+// The layers that would say what calls waited for, "layer sched"; empty: they were recorded.
+std::string waits_to_record(const store::TraceReader& trace);
 
 } // namespace iotrail::output
