@@ -170,6 +170,9 @@ struct Document {
   std::vector<Sentence> warnings{}; // why the document may be incomplete
   std::vector<Section> sections{};
   std::vector<Sentence> closing{};
+  // The option of its verb that has the columns for which a table has no room; empty: the table does
+  // not name them.
+  std::string all_columns = "--json";
 };
 
 } // namespace iotrail::output

@@ -149,7 +149,8 @@ void TextTable::print_row(Sink& sink, std::string_view indent, const std::vector
   }
 }
 
-void TextTable::print(Sink& sink, std::string_view indent, std::size_t width) const {
+std::vector<std::size_t> TextTable::print(Sink& sink, std::string_view indent,
+                                          std::size_t width) const {
   const std::size_t room = width > indent.size() ? width - indent.size() : 0;
   const std::vector<std::size_t> natural = natural_widths();
   const std::vector<std::size_t> shown = columns_shown(columns_, natural, room);
@@ -164,6 +165,7 @@ void TextTable::print(Sink& sink, std::string_view indent, std::size_t width) co
       shorten_column(rows, i, widths[i]);
   for (const auto& row : rows)
     print_row(sink, indent, row, shown, widths);
+  return shown;
 }
 
 } // namespace iotrail::output

@@ -271,7 +271,7 @@ std::uint64_t first_screen_steps() {
 Result<Document> make_first_screen(analysis::Engine& engine, std::string_view selection,
                                    const Judgement& judgement) {
   const store::TraceReader& trace = engine.trace();
-  Document document{.trace = trace.path().native()};
+  Document document{.trace = trace.path().native(), .all_columns = {}}; // it is one screen
   for (const SectionDefinition& definition : sections_of(&Ranks::first_screen))
     add_notes(trace, definition,
               document.sections.emplace_back(make_section(engine, definition, {})));

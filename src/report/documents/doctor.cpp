@@ -271,7 +271,7 @@ Document make_doctor(std::span<const capture::KernelFact> facts,
                      std::span<const SourceDiagnosis> sources, DoctorDetail detail) {
   const std::vector<LayerState> layers = layer_states(sources);
   const bool is_full = detail != DoctorDetail::answer;
-  Document document{.title = allowed_sentence(layers)};
+  Document document{.title = allowed_sentence(layers), .all_columns = "--wide"};
   add_missing(layers, document.title);
   add_layer_facts(layers, document);
   if (is_full)
