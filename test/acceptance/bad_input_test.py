@@ -412,6 +412,7 @@ class BadInput(harness.AcceptanceTest):
         self.assertRegex(process.stdout, r"(?m)^  not .*syscall.*block")
         self.assertIn("CAP_BPF", process.stdout)
         self.assertEqual([line for line in process.stdout.splitlines() if len(line) > 80 or "\\x0a" in line], [])
+        self.assertEqual(" ".join(process.stdout.split()).count("cap_bpf,cap_perfmon+ep"), 1, process.stdout)
 
     def test_query_that_is_wrong(self):
         self.refused(FAILED, "query", self.good_trace(), "SELECT nothing FROM nowhere", says="nowhere")
