@@ -27,6 +27,8 @@ struct Error {
   std::string hint;
   int code = 0; // errno, if the system refused; 0 otherwise
   Failure kind = Failure::operation;
+  bool has_lines =
+      false; // `why` shows lines of a query; without it, no text of the user ends a line
 
   std::string line() const { return why.empty() ? what : what + ": " + why; }
 

@@ -50,14 +50,14 @@ int main(int argc, char** argv) {
     return run(verbs(), arguments_of(argc, argv), Console{});
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "iotrail: out of memory\n  Raise the limit of memory (ulimit -v, the "
-                         "control group's), or end other programs.\n");
+                         "control group's),\n  or end other programs.\n");
     return static_cast<int>(Exit::failed);
   } catch (const std::system_error& refusal) {
     const bool is_of_thread = refusal.code() == std::errc::resource_unavailable_try_again;
     std::fprintf(stderr, "iotrail: %s%s\n", is_of_thread ? "" : "bug: ", refusal.what());
     if (is_of_thread)
-      std::fprintf(stderr, "  No thread can be started. Raise the limit of processes (ulimit -u, "
-                           "the control group's), or end other programs.\n");
+      std::fprintf(stderr, "  No thread can be started. Raise the limit of processes (ulimit -u,\n"
+                           "  the control group's), or end other programs.\n");
     return static_cast<int>(Exit::failed);
   } catch (const std::exception& bug) {
     std::fprintf(stderr, "iotrail: bug: %s\n", bug.what());

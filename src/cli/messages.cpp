@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <string>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include "render/text/value_text.hpp"
 #include "report/coverage.hpp"
 #include "report/warnings.hpp"
+#include "text/printable.hpp"
 #include "text/text_width.hpp"
 
 namespace iotrail::cli {
@@ -31,10 +33,11 @@ void print_line(std::FILE* file, std::string_view line, std::size_t width) {
 } // namespace
 
 void print_message(const Stream& err, std::string_view text, std::size_t width) {
-  while (!text.empty()) {
-    const auto end = std::min(text.find('\n'), text.size());
-    print_line(err.file, text.substr(0, end), width);
-    text.remove_prefix(std::min(end + 1, text.size()));
+  const std::string printed = output::printable_lines(text); // names of others may be in it
+  for (std::string_view rest = printed; !rest.empty();) {
+    const auto end = std::min(rest.find('\n'), rest.size());
+    print_line(err.file, rest.substr(0, end), width);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
   }
 }
 

@@ -55,7 +55,7 @@ void warn_of_loop_devices(const Stream& err, const capture::Filter& filter, bool
 // Some errors name the source themselves.
 static std::string refusal_text(const capture::UnavailableSource& refusal) {
   const std::string source = fmt::format("the {} source", refusal.source);
-  const std::string why = output::printable_lines(refusal.error.message());
+  const std::string why = output::printable_message(refusal.error);
   return why.starts_with(source) ? why : fmt::format("{} cannot be used: {}", source, why);
 }
 
@@ -73,7 +73,7 @@ void print_warnings_of(const Stream& err, const store::Manifest& manifest) {
 }
 
 void print_failure(const Stream& err, const Error& failure) {
-  print_message(err, fmt::format("iotrail: {}", output::printable_lines(failure.message())));
+  print_message(err, fmt::format("iotrail: {}", output::printable_message(failure)));
 }
 
 void print_disk_wait(const Stream& err) {

@@ -25,7 +25,7 @@ namespace {
 using Verbs = std::span<const Verb* const>;
 
 int print_error(const Console& console, const Error& error) {
-  print_message(console.err, fmt::format("iotrail: {}", output::printable_lines(error.message())));
+  print_message(console.err, fmt::format("iotrail: {}", output::printable_message(error)));
   return static_cast<int>(exit_of(error));
 }
 

@@ -13,9 +13,9 @@ namespace iotrail::output {
 namespace {
 
 constexpr std::string_view kMeaningNames[] = {
-    "text",   "path",   "command", "sentence", "shell", "id",     "count", "bytes", "ns",
-    "change", "second", "share",   "ratio",    "date",  "status", "spans", "remark"};
-static_assert(std::size(kMeaningNames) == static_cast<std::size_t>(Meaning::remark) + 1);
+    "text",   "path",   "command", "sentence", "shell", "id",     "count", "bytes",  "ns",
+    "change", "second", "share",   "ratio",    "date",  "status", "spans", "remark", "label"};
+static_assert(std::size(kMeaningNames) == static_cast<std::size_t>(Meaning::label) + 1);
 
 struct PlainText {
   std::string operator()(std::monostate) const { return {}; }

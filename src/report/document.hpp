@@ -35,6 +35,7 @@ enum class Meaning : std::uint8_t {
   status, // the exit status of a program
   spans,  // periods beside one another
   remark, // a sentence with values of other columns
+  label,  // the same, or a text of words: continued below in a narrow column
 };
 std::string_view meaning_name(Meaning meaning); // "ns"
 
@@ -169,6 +170,9 @@ struct Document {
   std::vector<Sentence> warnings{}; // why the document may be incomplete
   std::vector<Section> sections{};
   std::vector<Sentence> closing{};
+  // The option of its verb that has the columns for which a table has no room; empty: the table does
+  // not name them.
+  std::string all_columns = "--json";
 };
 
 } // namespace iotrail::output

@@ -191,6 +191,10 @@ Result<std::uint64_t> run_length(analysis::Engine& engine) {
   return run->size() == 0 ? 0 : run->number(0, "duration_ns");
 }
 
+bool has_saving(const Finding& finding, const Judgement& judgement) {
+  return finding.could_save_ns > 0 && judgement.run_ns > 0;
+}
+
 double share_of_run(const Finding& finding, const Judgement& judgement) {
   return static_cast<double>(finding.could_save_ns) / static_cast<double>(judgement.run_ns);
 }
@@ -201,7 +205,7 @@ Sentence heading_of(const Finding& finding, const Judgement& judgement) {
       sentence("{id}, {severity}: {title}",
                {text_value("id", finding.rule->id), text_value("severity", std::string(severity)),
                 text_value("title", finding.rule->title)});
-  if (finding.could_save_ns > 0 && judgement.run_ns > 0)
+  if (has_saving(finding, judgement))
     heading.add("; up to {could_save_ns} of the run ({could_save_share})",
                 {ns_value("could_save_ns", finding.could_save_ns),
                  share_value("could_save_share", share_of_run(finding, judgement))});
@@ -230,7 +234,7 @@ Section section_of(const Finding& finding, const Judgement& judgement, const std
 }
 
 void add_row(const Finding& finding, const Judgement& judgement, Section& data) {
-  const bool is_saving = finding.could_save_ns > 0 && judgement.run_ns > 0;
+  const bool is_saving = has_saving(finding, judgement);
   data.rows.push_back(
       {{finding.rule->id, std::string(analysis::severity_name(finding.rule->severity)),
         finding.rule->title, finding.subject, is_saving ? Value(finding.could_save_ns) : Value(),
@@ -296,11 +300,14 @@ Sentence coverage_of(const Judgement& judgement, std::size_t hidden) {
   return coverage;
 }
 
-Sentence title_of(const Judgement& judgement, std::size_t shown, const Completeness& completeness) {
+// `savings`: of the findings shown. The same wait can be a part of several.
+Sentence title_of(const Judgement& judgement, std::size_t shown, std::size_t savings,
+                  const Completeness& completeness) {
   const bool is_whole = completeness.is_whole();
   if (shown > 0)
     return sentence(is_whole ? "Findings, by the time that they could save"
-                             : "Findings in what was recorded, by the time that they could save");
+                             : "Findings in what was recorded, by the time that they could save")
+        .add(savings > 1 ? "; savings overlap and do not add up" : "");
   if (judgement.not_judged.size() == judgement.rules)
     return sentence("NOTHING TO JUDGE: the trace lacks what the rules need");
   return sentence(is_whole ? "No rule found a cause"
@@ -356,13 +363,16 @@ Document findings_document(const store::TraceReader& trace, const Judgement& jud
   Document document{.trace = trace.path().string()};
   document.sections.push_back(findings_section(judgement));
   std::size_t hidden = 0;
+  std::size_t savings = 0;
   for (const Finding& finding : judgement.findings)
-    if (all || matters(finding, judgement))
+    if (all || matters(finding, judgement)) {
       document.sections.push_back(section_of(finding, judgement, trace.path().native()));
-    else
+      savings += has_saving(finding, judgement) ? 1 : 0;
+    } else {
       ++hidden;
+    }
   const Completeness completeness = completeness_of(trace);
-  document.title = title_of(judgement, document.sections.size() - 1, completeness);
+  document.title = title_of(judgement, document.sections.size() - 1, savings, completeness);
   document.sections.push_back(not_judged_section(judgement, all));
   document.closing.push_back(coverage_of(judgement, hidden));
   document.warnings = answer_warnings(trace);

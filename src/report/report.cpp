@@ -167,6 +167,7 @@ private:
   Document finished(std::vector<Sentence> warnings) {
     document_.trace = engine_.trace().path().native();
     document_.warnings = std::move(warnings);
+    document_.all_columns = "--wide";
     return std::move(document_);
   }
 

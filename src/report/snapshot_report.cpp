@@ -78,7 +78,8 @@ Result<Document> make_snapshot_report(analysis::Engine& engine,
   const store::TraceReader& trace = engine.trace();
   Document document{.trace = trace.path().native(),
                     .title = title_of_snapshots(trace),
-                    .facts = facts_of_snapshots(trace)};
+                    .facts = facts_of_snapshots(trace),
+                    .all_columns = "--wide"};
   for (const SectionDefinition& definition : sections_of(&Ranks::snapshot)) {
     Section section =
         make_section(engine, definition, {.rows = options.rows, .all_rows = options.all_rows});

@@ -194,11 +194,20 @@ Completeness completeness_of(const store::TraceReader& trace) {
   return {.lost_share = lost_share_of(manifest),
           .reason = reason_of(manifest),
           .has_no_end = manifest.state != store::State::COMPLETE ||
-                        !damage_sentences(trace).empty() || !trace.limits().empty()};
+                        !damage_sentences(trace).empty() || !trace.limits().empty(),
+          .is_selected = manifest.sample_of != 0 || manifest.left_out() != 0};
 }
 
 std::string_view at_least(const Completeness& completeness) {
   return completeness.is_exact() ? "" : "at least ";
+}
+
+std::string_view at_most(const Completeness& completeness) {
+  return completeness.is_exact() ? "" : "at most ";
+}
+
+std::string_view about(const Completeness& completeness) {
+  return completeness.is_exact() ? "" : "about ";
 }
 
 Sentence lost_completions_sentence(const store::Manifest& manifest) {
@@ -217,7 +226,7 @@ Sentence lost_completions_sentence(const store::Manifest& manifest) {
 Sentence losses_sentence(const Completeness& completeness) {
   if (!completeness.has_losses())
     return {};
-  Sentence text = sentence("{lost_share} of the events are lost, so numbers are lower bounds.",
+  Sentence text = sentence("{lost_share} of the events are lost, so sums are lower bounds.",
                            {share_value("lost_share", completeness.lost_share)});
   if (!completeness.reason.empty())
     text.add(" {reason}", {text_value("reason", completeness.reason)});

@@ -30,22 +30,26 @@ struct Completeness {
   double lost_share = 0; // of all events that the sources produced; 1 if their counts do not add up
   std::string reason{};  // the counter with most of the lost events, and its meaning; empty: none
   bool has_no_end = false; // still recording, killed, failed or damaged: an unknown part is missing
+  bool is_selected = false; // operations were excluded, by sampling or thresholds
 
   // Fewer lost events change no answer, but sums are lower bounds.
   bool has_losses() const { return lost_share >= kNegligible; }
   // At most a negligible part is lost.
   bool is_whole() const { return !has_losses() && !has_no_end; }
-  // Nothing is lost: sums over the trace are sums over the run.
-  bool is_exact() const { return lost_share == 0 && !has_no_end; }
+  // Nothing is missing: sums over the trace are sums over the run.
+  bool is_exact() const { return lost_share == 0 && !has_no_end && !is_selected; }
 
   static constexpr double kNegligible = 0.001;
 };
 Completeness completeness_of(const store::TraceReader& trace);
 
-// "at least " for sums of a trace that lacks events, else empty.
+// "at least " for sums of a trace that lacks events, else empty; "at most " for what they leave of
+// the run, and "about " for what missing events could make larger or smaller.
 std::string_view at_least(const Completeness& completeness);
+std::string_view at_most(const Completeness& completeness);
+std::string_view about(const Completeness& completeness);
 
-// "62.3 % of the events are lost, so numbers are lower bounds. kernel_ring_full: ..."; empty: the
+// "62.3 % of the events are lost, so sums are lower bounds. kernel_ring_full: ..."; empty: the
 // losses change no answer.
 Sentence losses_sentence(const Completeness& completeness);
 

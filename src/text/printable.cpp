@@ -39,6 +39,15 @@ std::string printable_lines(std::string_view text) {
   return is_plain(text) ? std::string(text) : escaped(text, true);
 }
 
+std::string printable_message(const Error& error) {
+  std::string text = printable(error.what);
+  if (!error.why.empty())
+    text += ": " + (error.has_lines ? printable_lines(error.why) : printable(error.why));
+  if (!error.hint.empty())
+    text += "\n  " + printable_lines(error.hint);
+  return text;
+}
+
 bool is_printable(std::string_view text) {
   return is_plain(text) || escaped(text, false) == text;
 }

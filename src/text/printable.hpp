@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.hpp"
+
 namespace iotrail::output {
 
 // Escapes each byte as \x0a of control characters, invisible characters, direction marks and
@@ -16,6 +18,10 @@ namespace iotrail::output {
 std::string printable(std::string_view text);
 // The same except for line ends: for messages of several lines.
 std::string printable_lines(std::string_view text);
+
+// The message of an error. The texts in it may be the user's own, so that only the lines of a query
+// and of the remedy stay lines.
+std::string printable_message(const Error& error);
 
 bool is_printable(std::string_view text); // printable() would change nothing
 

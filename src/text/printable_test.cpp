@@ -28,5 +28,14 @@ TEST(Printable, nothing_gives_orders_to_a_terminal) {
   EXPECT_EQ(printable("\xff"), "\\xff");
 }
 
+TEST(Printable, a_name_of_the_user_ends_no_line_of_a_message) {
+  EXPECT_EQ(
+      printable_message({.what = "no trace a\nb", .why = "looked for a\nb", .hint = "x\n  y"}),
+      "no trace a\\x0ab: looked for a\\x0ab\n  x\n  y");
+  EXPECT_EQ(printable_message(
+                {.what = "query", .why = "LINE 1: a\n  ^\x1b", .hint = {}, .has_lines = true}),
+            "query: LINE 1: a\n  ^\\x1b");
+}
+
 } // namespace
 } // namespace iotrail::output

@@ -17,11 +17,27 @@ std::size_t least_of(Fit fit) {
   case Fit::middle:
     return 28;
   case Fit::end:
+  case Fit::fold:
     return 16;
   case Fit::wrap:
     return 40;
   }
   return kAnyWidth;
+}
+
+std::vector<std::string> lines_of(const std::string& cell, Fit fit, std::size_t width) {
+  switch (fit) {
+  case Fit::whole:
+  case Fit::middle: // shortened already, apart from those of other rows
+    return {cell};
+  case Fit::end:
+    return {shortened_end(cell, width)};
+  case Fit::wrap:
+    return wrapped(cell, width);
+  case Fit::fold:
+    return folded(cell, width);
+  }
+  return {cell};
 }
 
 void shorten_column(std::vector<std::vector<std::string>>& rows, std::size_t column,
@@ -116,35 +132,25 @@ std::vector<std::size_t> TextTable::natural_widths() const {
 void TextTable::print_row(Sink& sink, std::string_view indent, const std::vector<std::string>& row,
                           std::span<const std::size_t> shown,
                           std::span<const std::size_t> widths) const {
-  std::vector<std::string> cells;
+  std::vector<std::vector<std::string>> cells; // the lines of each
   std::vector<std::size_t> cell_widths;
-  std::vector<std::string> below; // of the sentence in the last column
+  std::size_t height = 1;
   for (const std::size_t i : shown) {
     cell_widths.push_back(widths[i]);
-    switch (columns_[i].fit) {
-    case Fit::whole:
-    case Fit::middle: // shortened already, apart from those of other rows
-      cells.push_back(row[i]);
-      break;
-    case Fit::end:
-      cells.push_back(shortened_end(row[i], widths[i]));
-      break;
-    case Fit::wrap:
-      below = wrapped(row[i], widths[i]);
-      cells.push_back(below.front());
-      below.erase(below.begin());
-    }
+    cells.push_back(lines_of(row[i], columns_[i].fit, widths[i]));
+    height = std::max(height, cells.back().size());
   }
   const auto align_of = [&](std::size_t n) { return columns_[shown[n]].align; };
-  sink.print("{}{}\n", indent, line_of(cells, cell_widths, align_of));
-  cells.assign(cells.size(), "");
-  for (std::string& line : below) {
-    cells.back() = std::move(line);
-    sink.print("{}{}\n", indent, line_of(cells, cell_widths, align_of));
+  for (std::size_t n = 0; n < height; ++n) {
+    std::vector<std::string> line;
+    for (const std::vector<std::string>& lines : cells)
+      line.push_back(n < lines.size() ? lines[n] : "");
+    sink.print("{}{}\n", indent, line_of(line, cell_widths, align_of));
   }
 }
 
-void TextTable::print(Sink& sink, std::string_view indent, std::size_t width) const {
+std::vector<std::size_t> TextTable::print(Sink& sink, std::string_view indent,
+                                          std::size_t width) const {
   const std::size_t room = width > indent.size() ? width - indent.size() : 0;
   const std::vector<std::size_t> natural = natural_widths();
   const std::vector<std::size_t> shown = columns_shown(columns_, natural, room);
@@ -159,6 +165,7 @@ void TextTable::print(Sink& sink, std::string_view indent, std::size_t width) co
       shorten_column(rows, i, widths[i]);
   for (const auto& row : rows)
     print_row(sink, indent, row, shown, widths);
+  return shown;
 }
 
 } // namespace iotrail::output

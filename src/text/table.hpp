@@ -28,7 +28,8 @@ enum class Fit : std::uint8_t {
   whole,  // unchanged
   middle, // shortened in the middle: paths
   end,    // shortened at the end: commands
-  wrap,   // continued below: sentences, in the last column
+  wrap,   // continued below: sentences
+  fold,   // the same of a few words, and breaks long ones: labels
 };
 
 class TextTable {
@@ -43,8 +44,10 @@ public:
 
   void add(std::vector<std::string> cells); // one per column
   bool is_empty() const { return rows_.empty(); }
-  // Lines of at most `width`, if columns can shrink or be dropped enough.
-  void print(Sink& sink, std::string_view indent, std::size_t width = kAnyWidth) const;
+  // Lines of at most `width`, if columns can shrink or be dropped enough. Returns the numbers of the
+  // columns that it printed.
+  std::vector<std::size_t> print(Sink& sink, std::string_view indent,
+                                 std::size_t width = kAnyWidth) const;
 
 private:
   std::vector<std::size_t> natural_widths() const;

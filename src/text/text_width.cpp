@@ -152,7 +152,17 @@ bool is_unit(std::string_view word) {
          std::end(kUnits);
 }
 
-// The end of an unbreakable piece: a word, a number with its unit, a command to copy.
+// The end of a quoted text that begins here, as a command or a path with blanks; 0: none does.
+std::size_t quote_end(std::string_view text) {
+  const std::size_t open = std::min(text.find_first_not_of('('), text.size());
+  const std::string_view rest = text.substr(open);
+  if (rest.empty() || !std::string_view("`'\"").contains(rest.front()))
+    return 0;
+  const std::size_t close = rest.find(rest.front(), 1);
+  return close == rest.npos ? 0 : next_blank(text, open + close);
+}
+
+// The end of an unbreakable piece: a word, a number with its unit, a quoted text, a command to copy.
 std::size_t word_end(std::string_view text, std::size_t width) {
   const std::size_t end = next_blank(text, 0);
   const std::size_t begin = text.find_first_not_of("`('\"");
@@ -160,6 +170,9 @@ std::size_t word_end(std::string_view text, std::size_t width) {
     const std::size_t whole = command_end(text, begin);
     return display_width(text.substr(0, whole)) <= width ? whole : end;
   }
+  if (const std::size_t quoted = quote_end(text);
+      quoted != 0 && display_width(text.substr(0, quoted)) <= width)
+    return quoted;
   if (end == 0 || end >= text.size() ||
       std::isdigit(static_cast<unsigned char>(text[end - 1])) == 0)
     return end;
@@ -187,6 +200,22 @@ std::vector<std::string> wrapped(std::string_view text, std::size_t width) {
     }
     lines.back() += word;
     used += word_width;
+  }
+  return lines;
+}
+
+std::vector<std::string> folded(std::string_view text, std::size_t width) {
+  std::vector<std::string> lines;
+  for (const std::string& line : wrapped(text, width)) {
+    std::string_view rest = line;
+    while (display_width(rest) > width && width > 0) {
+      const std::string_view most = first(rest, width);
+      const std::size_t mark = most.find_last_of(" _-./,:");
+      const std::size_t end = mark == most.npos ? most.size() : mark + 1;
+      lines.emplace_back(rest.substr(0, end));
+      rest.remove_prefix(end);
+    }
+    lines.emplace_back(rest);
   }
   return lines;
 }

@@ -41,5 +41,8 @@ std::string shortened_fact(std::string_view text, std::size_t width);
 // Lines of whole words, each at most `width` wide unless one word is longer. Keeps a number with
 // its unit, and a command of iotrail on one line if it fits. At least one line.
 std::vector<std::string> wrapped(std::string_view text, std::size_t width);
+// The same, but a longer word is broken: behind one of its marks ("jbd2_log_", "wait_commit") if it
+// can be.
+std::vector<std::string> folded(std::string_view text, std::size_t width);
 
 } // namespace iotrail::output

@@ -97,6 +97,26 @@ TEST(text_width, sentences_are_wrapped_between_words) {
             (std::vector<std::string>{"waited 19.5 us", "(39.0 %), ran"}));
 }
 
+TEST(text_width, quoted_commands_and_paths_are_not_broken) {
+  EXPECT_EQ(wrapped("raise the limit: `ulimit -n 4096`", 24),
+            (std::vector<std::string>{"raise the limit:", "`ulimit -n 4096`"}));
+  EXPECT_EQ(wrapped("there is no trace ('my trace'): none", 30),
+            (std::vector<std::string>{"there is no trace", "('my trace'): none"}));
+  EXPECT_EQ(wrapped("a 'quote that is longer than a line'", 16),
+            (std::vector<std::string>{"a 'quote that is", "longer than a", "line'"}));
+  EXPECT_EQ(wrapped("the kernel's own and 'one", 14),
+            (std::vector<std::string>{"the kernel's", "own and 'one"}));
+}
+
+TEST(text_width, labels_are_broken_and_not_cut) {
+  EXPECT_EQ(folded("jbd2_log_wait_commit", 17),
+            (std::vector<std::string>{"jbd2_log_wait_", "commit"}));
+  EXPECT_EQ(folded("write, dirty before", 16),
+            (std::vector<std::string>{"write, dirty", "before"}));
+  EXPECT_EQ(folded("abcdefgh", 3), (std::vector<std::string>{"abc", "def", "gh"}));
+  EXPECT_EQ(folded("", 3), std::vector<std::string>{""});
+}
+
 TEST(text_width, many_words_take_time_for_each_once) {
   std::string words;
   for (int i = 0; i < 2'000'000; ++i)

@@ -65,6 +65,10 @@ void find_disk(const std::optional<capture::Mount>& mount, WatchedFile& file) {
                                file.key.device & ((1U << kMinorBits) - 1));
 }
 
+Fd open_by_path(const std::string& path) {
+  return Fd(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+}
+
 bool is_same(const Fd& fd, const WatchedFile& file) {
   struct stat status{};
   return fd && ::fstat(fd.get(), &status) == 0 && status.st_ino == file.key.inode &&
@@ -108,8 +112,18 @@ Fd open_by_inode(const WatchedFile& file) {
     if (is_same(fd, file))
       return fd;
   }
-  Fd fd(::open(file.path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  Fd fd = open_by_path(file.path);
   return is_same(fd, file) ? std::move(fd) : Fd();
+}
+
+std::string present_path(const WatchedFile& file, const std::string& path) {
+  if (is_same(open_by_path(path), file))
+    return path;
+  const Fd fd = open_by_inode(file);
+  std::error_code code;
+  const std::string present =
+      fs::read_symlink(fmt::format("/proc/self/fd/{}", fd.get()), code).native();
+  return !code && is_same(open_by_path(present), file) ? present : path; // not of a removed one
 }
 
 } // namespace iotrail::watch

@@ -40,4 +40,8 @@ Result<WatchedFile> find_file(const std::string& path);
 // another name that cannot be found.
 Fd open_by_inode(const WatchedFile& file);
 
+// The path that the file has now, if it is no longer `path`; else, or if that cannot be found,
+// `path`.
+std::string present_path(const WatchedFile& file, const std::string& path);
+
 } // namespace iotrail::watch

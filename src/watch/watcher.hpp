@@ -86,7 +86,7 @@ public:
   Result<void> command(const std::string& name, LogCommand command);
   Result<LogCopy> log(const std::string& name);
   Result<LogState> state(const std::string& name);
-  // `with_entries`: reads the trace to count them.
+  // `with_entries`: reads the trace to count them. The paths are those that the files have now.
   Result<std::vector<LogState>> list(bool with_entries);
   Result<WatchStatus> status();
   bool has(const std::string& name); // a log of this name

@@ -19,6 +19,15 @@ std::unexpected<Error> not_watched(const std::string& name) {
   return fail(name, "it is not watched", "`iotrail watch list` lists the watched files.");
 }
 
+// Names that were added and are others now.
+void set_present_paths(const WatchedFile& file, LogState& state) {
+  std::vector<std::string> present;
+  for (const std::string& path : state.paths)
+    if (std::string now = present_path(file, path); !contains(present, now))
+      present.push_back(std::move(now));
+  state.paths = std::move(present);
+}
+
 } // namespace
 
 // The file that has this path now; done without a lock, since its file system may hang.
@@ -178,10 +187,16 @@ Result<std::vector<LogState>> Watcher::list(bool with_entries) {
     if (Result<void> read = read_current(); !read)
       return std::unexpected(read.error());
   }
-  const std::lock_guard lock(state_);
   std::vector<LogState> states;
-  for (const Watched& watched : files_)
-    states.push_back(state_of(watched));
+  std::vector<WatchedFile> files;
+  {
+    const std::lock_guard lock(state_);
+    for (const Watched& watched : files_)
+      states.push_back(state_of(watched));
+    files = files_locked();
+  }
+  for (std::size_t i = 0; i < states.size(); ++i) // without a lock: a file system may hang
+    set_present_paths(files[i], states[i]);
   return states;
 }
 

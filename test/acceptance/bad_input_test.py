@@ -42,6 +42,16 @@ class BadInput(harness.AcceptanceTest):
             self.assertEqual(process.returncode, 0)
             self.assertEqual(process.stdout, harness.run(harness.IOTRAIL, *words[1:], "--help").stdout)
 
+    def test_line_ends_of_the_user_end_no_line_of_a_message(self):
+        odd = "a\nb\x1b[31m"
+        for words in (("report", odd), (odd,), ("report", f"--{odd}"), ("record", "--layers", odd, "--", "true"), ("record", "-o", "x/" + odd, "--", "true"),
+                      ("query", self.good_trace(), "--describe", odd), ("report", self.good_trace(), "--by", odd), ("as", odd)):
+            with self.subTest(words=words):
+                process = harness.run(harness.IOTRAIL, *words)
+                self.assertNotEqual(process.returncode, 0)
+                self.assertIn("a\\x0ab", process.stderr)
+                self.assertNotRegex(process.stderr, "(?m)\x1b|^b")
+
     def test_unknown_option(self):
         self.refused(USAGE, "record", "--colour", "--", "true", says="--colour")
 
@@ -402,6 +412,7 @@ class BadInput(harness.AcceptanceTest):
         self.assertRegex(process.stdout, r"(?m)^  not .*syscall.*block")
         self.assertIn("CAP_BPF", process.stdout)
         self.assertEqual([line for line in process.stdout.splitlines() if len(line) > 80 or "\\x0a" in line], [])
+        self.assertEqual(" ".join(process.stdout.split()).count("cap_bpf,cap_perfmon+ep"), 1, process.stdout)
 
     def test_query_that_is_wrong(self):
         self.refused(FAILED, "query", self.good_trace(), "SELECT nothing FROM nowhere", says="nowhere")

@@ -6,7 +6,8 @@
 //   EVENT ROWS FIELD=VALUE ...   an event
 //   files ROWS BYTES             files with different inodes, with equal paths of so many bytes
 //   processes ROWS BYTES         processes with an equal name of so many bytes
-//   strings ROWS BYTES           different texts of so many bytes
+//   strings ROWS BYTES           different texts of so many bytes, which end in a number
+//   strings ROWS BYTES letters   the same, which end in letters: paths of no common kind
 //
 // A VALUE is a number; `+N`: N more in each row; `?N`: a random number below N; `?`: any number.
 // Fields that are not named are 0.
@@ -78,10 +79,18 @@ void add_events(store::TraceWriter& writer, const schema::Event& event, std::ist
   }
 }
 
+std::string letters_of(std::uint64_t number) {
+  std::string letters;
+  for (; number != 0; number /= 26)
+    letters += static_cast<char>('a' + number % 26);
+  return letters;
+}
+
 void add_texts(store::TraceWriter& writer, std::string_view table, std::istream& words) {
   std::uint64_t rows = 0;
   std::uint64_t bytes = 0;
-  words >> rows >> bytes;
+  std::string end;
+  words >> rows >> bytes >> end;
   const std::string text = "/" + std::string(bytes, 'a');
   for (std::uint64_t row = 1; row <= rows; ++row)
     if (table == "files")
@@ -89,7 +98,7 @@ void add_texts(store::TraceWriter& writer, std::string_view table, std::istream&
     else if (table == "processes")
       writer.add(rows::processes{.pid = static_cast<iot_u32>(row), .comm = text, .exe = text});
     else
-      writer.string_id(fmt::format("{}{}", text, row));
+      writer.string_id(text + (end == "letters" ? letters_of(row) : fmt::format("{}", row)));
 }
 
 bool add_rows(store::TraceWriter& writer, const std::string& statement, std::mt19937_64& random) {

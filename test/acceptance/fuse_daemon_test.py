@@ -72,7 +72,7 @@ class FuseDaemon(harness.FuseTest):
         listed = harness.run(harness.IOTRAIL, "list", "--json", env=os.environ | {"IOTRAIL_REPOSITORY": str(self.folder)})
         self.assertEqual([trace["tags"] for trace in json.loads(listed.stdout)["traces"]], [{}, {}], "what the recorder noted is no tag of a user")
         self.assertIn(name, said("report", self.path, "--full"))
-        self.assertIn(f"(FUSE daemon {name})", said("explain", self.path, "--slowest", 1))
+        self.assertIn(f"FUSE daemon {name}", said("explain", self.path, "--slowest", 1))
 
     def test_a_daemon_of_the_recording_itself(self):
         """It does not yet run when the recording begins, and has ended before the recording ends."""

@@ -119,8 +119,8 @@ class Waits(harness.AcceptanceTest):
         self.check(recording)
         op = recording.value("SELECT op_text(op_id) FROM syscall_sync")
         text = " ".join(harness.run(harness.IOTRAIL, "explain", recording.path, "--op", op).stdout.split())
-        self.assertIn("its task ran", text)
-        shares = [float(share) for share in re.findall(r"\((\d+\.\d) %\)", text[text.index(" Of "):])]
+        self.assertIn("work of the kernel", text)
+        shares = [float(share) for share in re.findall(r"\((\d+\.\d) %[;)]", text[text.index(" Of "):])]
         self.assertGreater(len(shares), 1)
         self.assertAlmostEqual(sum(shares), 100, delta=0.1 * len(shares))
 

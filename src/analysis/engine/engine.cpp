@@ -13,6 +13,7 @@
 #include "analysis/engine/duckdb_library.hpp"
 #include "analysis/engine/lazy_relations.hpp"
 #include "analysis/engine/query_error.hpp"
+#include "analysis/engine/query_guard.hpp"
 #include "analysis/engine/relations.hpp"
 #include "analysis/engine/sql_text.hpp"
 #include "analysis/functions/functions.hpp"
@@ -261,6 +262,9 @@ template <class Run>
 auto Engine::Impl::with_relations(std::string_view sql, const Run& ask) -> decltype(ask()) {
   if (no_memory)
     return std::unexpected(*no_memory);
+  if (connection.reads_only)
+    if (auto checked = check_begin(sql); !checked)
+      return std::unexpected(checked.error());
   if (auto done = define(lists_relations(sql) ? take_all() : definitions.take_for(sql)); !done)
     return std::unexpected(done.error());
   auto rows = ask();

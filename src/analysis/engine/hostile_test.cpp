@@ -110,6 +110,20 @@ TEST(engine, a_query_reaches_nothing_but_the_trace) {
   EXPECT_EQ(answer(*engine, "SELECT count(*) FROM events"), "1");
 }
 
+// The relations that it names are not defined for it: that takes seconds.
+TEST(engine, a_statement_that_does_not_read_is_refused_by_its_first_word) {
+  const golden::TestTrace trace("syscall_read ts_ns=1 pid=7\n");
+  const auto engine = open(trace);
+  for (const char* sql :
+       {"COPY no_such_view TO 'rows.csv'",
+        " -- all\n/* of it */ Insert INTO no_such_view VALUES (1)", "set threads = 1"}) {
+    const auto rows = engine->query(sql);
+    ASSERT_FALSE(rows.has_value()) << sql;
+    EXPECT_EQ(rows.error().what, "the query is refused") << rows.error().message();
+  }
+  EXPECT_TRUE(engine->query("SELECT 1 AS copy").has_value());
+}
+
 std::string extreme(const schema::Field& field, bool is_largest) {
   if (field.meaning == schema::Meaning::file || schema::is_string_key(field.meaning))
     return "/text";

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/engine/sql_text.hpp"
+#include "analysis/engine/statement.hpp"
 
 namespace iotrail::analysis {
 
@@ -135,6 +136,13 @@ bool skip_word(std::string_view& sql, std::string_view word) {
   return is_there;
 }
 
+// The first words of statements that change or write something, whatever follows.
+constexpr std::string_view kWriters[] = {"alter",  "attach",   "comment", "copy",   "create",
+                                         "delete", "detach",   "drop",    "export", "import",
+                                         "insert", "install",  "load",    "merge",  "reset",
+                                         "set",    "truncate", "update",  "vacuum"};
+constexpr std::string_view kWritesFiles = "copy";
+
 // The texts that EXPLAIN may stand before, without its options; only one of them is a statement.
 std::vector<std::string_view> explained(std::string_view sql) {
   if (!skip_word(sql, "explain"))
@@ -154,6 +162,18 @@ std::string_view without_end(std::string_view sql) {
          (sql.back() == ';' || std::isspace(static_cast<unsigned char>(sql.back()))))
     sql.remove_suffix(1);
   return sql;
+}
+
+Result<void> check_begin(std::string_view sql) {
+  for (const std::string_view word : kWriters)
+    if (std::string_view rest = sql; skip_word(rest, word)) {
+      Error error =
+          fail_not_a_query("it does not read, and nothing that it changes is kept").error();
+      if (word == kWritesFiles)
+        error.hint = std::string(kReadsAlone);
+      return std::unexpected(std::move(error));
+    }
+  return {};
 }
 
 // A PIVOT must be one statement in the text: its strings must not have a semicolon.

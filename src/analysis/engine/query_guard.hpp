@@ -18,6 +18,9 @@ namespace iotrail::analysis {
 // Without the semicolon and blanks at the end.
 std::string_view without_end(std::string_view sql);
 
+// Before all else: the first word of `sql` shows that it does not read.
+Result<void> check_begin(std::string_view sql);
+
 // Before any of the `count` statements in `sql` is prepared. Two are one PIVOT without a list of
 // values: the engine splits it.
 Result<void> check_statements(std::string_view sql, idx_t count);

@@ -85,6 +85,7 @@ bool is_of_memory(std::string_view why) {
 
 Error engine_error(std::string what, const char* why) {
   Error error{std::move(what), why ? why : "no reason given", ""};
+  error.has_lines = true;
   error.why.resize(std::min(error.why.find("\n\nStack Trace:"), error.why.size())); // of the engine
   std::ranges::replace(error.why, '\t', ' ');
   if (is_of_memory(error.why)) {
@@ -98,8 +99,7 @@ Error engine_error(std::string what, const char* why) {
 std::unexpected<Error> query_failed(const char* why) {
   Error error = engine_error(std::string(kQueryFailed), why);
   if (error.why.contains("disabled by configuration"))
-    error.hint = "A query reads the trace alone: `-o FILE` writes its rows, and "
-                 "--unsafe-external-access allows it\n  to read and write any file.";
+    error.hint = std::string(kReadsAlone);
   return std::unexpected(std::move(error));
 }
 

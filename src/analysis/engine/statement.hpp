@@ -35,6 +35,10 @@ inline constexpr std::string_view kMemoryHint =
     "It may take half of the machine's memory, 4 GiB at most, and no more than `ulimit -v` and its "
     "control group allow.\n  `iotrail query --memory-limit SIZE` sets another limit.";
 inline constexpr std::string_view kQueryFailed = "the query failed";
+// The remedy for a query that names files.
+inline constexpr std::string_view kReadsAlone =
+    "A query reads the trace alone: `-o FILE` writes its rows, and --unsafe-external-access allows "
+    "it\n  to read and write any file.";
 // An error with the engine's message; code ENOMEM: it had too little memory.
 Error engine_error(std::string what, const char* why);
 std::unexpected<Error> query_failed(const char* why);

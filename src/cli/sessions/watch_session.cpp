@@ -62,7 +62,7 @@ private:
       return std::unexpected(added.error());
     if (!session.point.empty()) {
       auto mount = watch::ControlMount::mount(session.point, watcher, [&](const Error& error) {
-        say(console, session, output::printable_lines(error.message()));
+        say(console, session, output::printable_message(error));
       });
       if (!mount)
         return std::unexpected(mount.error());

@@ -39,7 +39,7 @@ void print_import(const Console& console, const import::ImportOutcome& outcome,
                   const std::filesystem::path& trace) {
   const auto say = [&](const std::string& text) { print_message(console.err, text); };
   for (const std::string& named : outcome.malformed_named)
-    say("iotrail: malformed: " + named);
+    say("iotrail: malformed: " + output::printable(named));
   if (outcome.malformed > outcome.malformed_named.size())
     say(fmt::format("iotrail: {} more malformed records",
                     output::human_count(outcome.malformed - outcome.malformed_named.size())));
@@ -48,7 +48,7 @@ void print_import(const Console& console, const import::ImportOutcome& outcome,
   if (!outcome.other_files.empty())
     say(fmt::format("iotrail: left out {} of another format, as {}",
                     output::human_count_of(outcome.other_files.size(), "file"),
-                    outcome.other_files.front()));
+                    output::printable(outcome.other_files.front())));
   say(fmt::format("iotrail: {} lacks {}", outcome.format->name, outcome.format->lacks));
   say(fmt::format("iotrail: imported {} from {} ({}){}",
                   output::human_count_of(outcome.manifest.events(), "event"),

@@ -20,6 +20,7 @@
 #include "reference/sql_reference.hpp"
 #include "store/reader/repository.hpp"
 #include "store/writer/temporary_files.hpp"
+#include "text/printable.hpp"
 #include "text/text_width.hpp"
 
 namespace iotrail::cli {
@@ -45,7 +46,7 @@ std::size_t table_width(const Stream& out, const QueryRequest& request) {
 
 // The engine cannot end a function that takes long.
 [[noreturn]] void end_process(const Console& console, const Error& reason) {
-  print_message(console.err, fmt::format("iotrail: {}", reason.message()));
+  print_message(console.err, fmt::format("iotrail: {}", output::printable_message(reason)));
   store::remove_temporary_files();
   ::_exit(static_cast<int>(Exit::failed));
 }

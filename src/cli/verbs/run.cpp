@@ -72,7 +72,7 @@ int status_after(const Console& console, int status, const Result<void>& reporte
   if (reported)
     return status;
   print_message(console.err,
-                fmt::format("iotrail: {}", output::printable_lines(reported.error().message())));
+                fmt::format("iotrail: {}", output::printable_message(reported.error())));
   return status == 0 ? static_cast<int>(Exit::failed) : status;
 }
 

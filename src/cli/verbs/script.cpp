@@ -7,6 +7,7 @@
 #include "cli/verb.hpp"
 #include "export/script.hpp"
 #include "report/coverage.hpp"
+#include "text/printable.hpp"
 
 namespace iotrail::cli {
 namespace {
@@ -50,8 +51,8 @@ Result<int> script(const Console& console, const ScriptRequest& request) {
     print_message(console.err,
                   "iotrail: the trace has sums of its events alone: `iotrail report` shows them");
   else if (*lines == 0 && !selection->is_all())
-    print_message(console.err,
-                  fmt::format("iotrail: no event matches {}", selection_text(request.only)));
+    print_message(console.err, fmt::format("iotrail: no event matches {}",
+                                           output::printable(selection_text(request.only))));
   for (const iot_u16 kind : kinds)
     print_not_recorded(console.err, **trace, *(*trace)->table(kind));
   return 0;

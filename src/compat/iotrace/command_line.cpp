@@ -221,7 +221,7 @@ Result<int> run(const cli::Console& console, const std::vector<std::string>& arg
   if (done)
     return 0;
   cli::print_message(console.err,
-                     fmt::format("iotrace: {}", output::printable_lines(done.error().message())));
+                     fmt::format("iotrace: {}", output::printable_message(done.error())));
   return static_cast<int>(cli::Exit::failed);
 }
 

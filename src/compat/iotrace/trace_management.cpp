@@ -32,8 +32,8 @@ Result<void> remove_traces(const cli::Console& console, const RemovalOptions& op
     if (const auto done = store::remove_trace(one.entry.path, options.force); done)
       removed.push_back(one);
     else
-      cli::print_message(
-          console.err, fmt::format("iotrace: {}", output::printable_lines(done.error().message())));
+      cli::print_message(console.err,
+                         fmt::format("iotrace: {}", output::printable_message(done.error())));
   }
   if (removed.empty())
     return fail("No traces removed.",

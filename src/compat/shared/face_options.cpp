@@ -65,7 +65,7 @@ void say(const cli::Console& console, std::string_view face, const std::string& 
 int finish(const cli::Console& console, std::string_view face, const Result<int>& done) {
   if (done)
     return *done;
-  say(console, face, done.error().message());
+  say(console, face, output::printable_message(done.error()));
   return static_cast<int>(cli::exit_of(done.error()));
 }
 

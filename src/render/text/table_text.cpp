@@ -3,8 +3,11 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "render/text/value_text.hpp"
 #include "text/table.hpp"
+#include "text/text_width.hpp"
 #include "text/units.hpp"
 
 namespace iotrail::output {
@@ -12,10 +15,12 @@ namespace iotrail::output {
 namespace {
 
 constexpr std::size_t kSpansWidth = 18;
+constexpr std::string_view kTableIndent = "  ";
+constexpr int kEmptyFirst = 100; // added to the priority of a column without information
 
 bool is_text(Meaning meaning) {
   return meaning == Meaning::text || meaning == Meaning::path || meaning == Meaning::command ||
-         meaning == Meaning::sentence;
+         meaning == Meaning::sentence || meaning == Meaning::label;
 }
 
 Fit fit_of(Meaning meaning) {
@@ -27,6 +32,8 @@ Fit fit_of(Meaning meaning) {
     return Fit::end;
   case Meaning::sentence:
     return Fit::wrap;
+  case Meaning::label:
+    return Fit::fold;
   default:
     return Fit::whole;
   }
@@ -58,7 +65,7 @@ public:
         shown_.push_back(column);
   }
 
-  void print(Sink& sink, std::size_t width) const {
+  void print(Sink& sink, std::size_t width, std::string_view all_columns) const {
     std::vector<TextTable::Column> columns;
     for (const std::size_t column : shown_)
       columns.push_back({at(column).title,
@@ -73,10 +80,28 @@ public:
         cells.push_back(cell(row, column));
       table.add(std::move(cells));
     }
-    table.print(sink, "  ", width);
+    const std::vector<std::size_t> printed = table.print(sink, kTableIndent, width);
+    if (!all_columns.empty())
+      name_others(printed, all_columns, sink, width);
   }
 
 private:
+  // Not those without information, which are dropped first.
+  void name_others(const std::vector<std::size_t>& printed, std::string_view all_columns,
+                   Sink& sink, std::size_t width) const {
+    std::string others;
+    for (std::size_t i = 0; i < shown_.size(); ++i)
+      if (const std::string& title = at(shown_[i]).title;
+          std::ranges::find(printed, i) == printed.end() && !title.empty() &&
+          drop_priority(shown_[i]) < kEmptyFirst)
+        others += (others.empty() ? "" : ", ") + title;
+    if (others.empty())
+      return;
+    const std::string note = fmt::format("not shown: {}; {} has all", others, all_columns);
+    for (const std::string& line : wrapped(note, width - std::min(width, kTableIndent.size())))
+      sink.print("{}{}\n", kTableIndent, line);
+  }
+
   const Column& at(std::size_t column) const { return section_.columns[column]; }
   const Value& value(std::size_t row, std::size_t column) const {
     return section_.rows[row].values[column];
@@ -97,7 +122,6 @@ private:
   // Drops columns without information first. Never drops a column with never_drop and a value above
   // 0.
   int drop_priority(std::size_t column) const {
-    constexpr int kFirst = 100;
     bool is_empty = true;
     for (std::size_t row = 0; row < section_.rows.size(); ++row) {
       if (at(column).never_drop && real_of(value(row, column)) > 0)
@@ -106,7 +130,7 @@ private:
       is_empty = is_empty && (text.empty() || text == kDash);
     }
     const int priority = at(column).drop_priority;
-    return priority == 0 || !is_empty ? priority : kFirst + priority;
+    return priority == 0 || !is_empty ? priority : kEmptyFirst + priority;
   }
 
   // The text shown instead of the number of a row, such as an error instead of bytes.
@@ -147,8 +171,9 @@ bool has_table(const Section& section) {
   return !section.rows.empty() && !section.shown.empty();
 }
 
-void render_table(const Section& section, Sink& sink, std::size_t width) {
-  Table(section).print(sink, width);
+void render_table(const Section& section, Sink& sink, std::size_t width,
+                  std::string_view all_columns) {
+  Table(section).print(sink, width, all_columns);
 }
 
 } // namespace iotrail::output

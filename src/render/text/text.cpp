@@ -74,22 +74,23 @@ bool has_text(const Section& section) {
          !section.notes.empty();
 }
 
-void render_section(const Section& section, Sink& sink, std::size_t width) {
+void render_section(const Section& section, Sink& sink, std::size_t width,
+                    std::string_view all_columns) {
   if (!section.title.empty())
     render_title(section.title, sink, width);
   for (const Fact& fact : section.facts)
     render_fact(fact, sink, width);
   render_sentences(section.intro, sink, width);
   if (section.failure)
-    sink.print("{}not shown: {}\n", kIndent, printable_lines(section.failure->message()));
+    sink.print("{}not shown: {}\n", kIndent, printable_message(*section.failure));
   else if (has_table(section))
-    render_table(section, sink, width);
+    render_table(section, sink, width, all_columns);
   else if (!section.if_empty.empty())
     sink.print("{}{}\n", kIndent, section.if_empty);
   render_sentences(section.notes, sink, width);
   for (const Section& child : section.children) {
     sink.put(&child == &section.children.front() ? "" : "\n");
-    render_section(child, sink, width);
+    render_section(child, sink, width, all_columns);
   }
 }
 
@@ -109,7 +110,7 @@ void render_text(const Document& document, Sink& sink, std::size_t width) {
   for (const Section& section : document.sections)
     if (has_text(section)) {
       sink.put(is_first ? "" : "\n");
-      render_section(section, sink, width);
+      render_section(section, sink, width, document.all_columns);
       is_first = false;
     }
   for (const Sentence& sentence : document.closing) {

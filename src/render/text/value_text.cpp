@@ -112,6 +112,9 @@ std::string value_text(const Value& value, Meaning meaning, std::uint64_t scale_
     return printable(text_of(value));
   case Meaning::remark:
     return remark_text(value);
+  case Meaning::label:
+    return std::holds_alternative<std::string>(value) ? printable(text_of(value))
+                                                      : remark_text(value);
   default:
     break;
   }

@@ -32,13 +32,13 @@ bool has_layers_of_calls(const store::TraceReader& trace) {
   });
 }
 
-Sentence devices_verdict(const Section& devices, bool has_losses) {
+Sentence devices_verdict(const Section& devices, const Completeness& completeness) {
   const SectionRows rows(devices);
   const std::size_t row = busiest_row(rows);
   Sentence verdict = sentence(
       fmt::format(
           "DEVICES ONLY, no call was recorded: {{device}} had requests {}{{share}} of the run",
-          has_losses ? "at least " : ""),
+          at_least(completeness)),
       {text_value("device", rows.text(row, "_name")),
        share_value("share", rows.real(row, "device_share"))});
   if (!rows.is_null(row, "device_p50_ns"))

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "report/section.hpp"
+#include "report/warnings.hpp"
 
 namespace iotrail::output {
 
@@ -11,7 +12,7 @@ namespace iotrail::output {
 bool has_layers_of_calls(const store::TraceReader& trace);
 
 // "DEVICES ONLY, no call was recorded: nvme0n1 had requests 62.1 % of the run; read took most, ..."
-// `devices`: the section of that name, with a row at least. `has_losses`: the share is a lower bound.
-Sentence devices_verdict(const Section& devices, bool has_losses);
+// `devices`: the section of that name, with a row at least.
+Sentence devices_verdict(const Section& devices, const Completeness& completeness);
 
 } // namespace iotrail::output

@@ -34,15 +34,16 @@ constexpr std::string_view kProcessor = "a processor";
 // What takes most of the time of the calls.
 struct Reason {
   std::string kind;
+  std::string activity; // "waiting for the disk"
   double share = 0;
 };
 
-Reason main_reason(const std::vector<Section>& sections) {
+Reason main_reason(const std::vector<Section>& sections, const std::string& server) {
   const Section* section = section_with(sections, "file_time");
   if (section == nullptr)
     return {};
   const SectionRows rows(*section);
-  return {rows.text(0, "kind"), rows.real(0, "share")};
+  return {rows.text(0, "kind"), activity_of(rows, 0, server), rows.real(0, "share")};
 }
 
 bool has_server_time(const std::vector<Section>& sections) {
@@ -88,6 +89,26 @@ bool is_changed_by_losses(double share, const Reason& reason, const Completeness
   return verdict_words(likely, reason) != verdict_words(share, reason);
 }
 
+// The verdict changes if the time without known waits was none.
+bool is_changed_by_waits(double share, const Reason& reason, const std::vector<Section>& sections) {
+  const Section* section = section_with(sections, "file_time");
+  if (section == nullptr)
+    return false;
+  const SectionRows rows(*section);
+  double unknown = 0;
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    if (const std::string kind = rows.text(row, "kind"); kind == kNotSplit || kind == kUnknown)
+      unknown += rows.real(row, "share");
+  return verdict_words(share * (1 - unknown), reason) != verdict_words(share, reason);
+}
+
+// "; what they waited for is not recorded: record layer sched"
+void add_missing_waits(const store::TraceReader& trace, Sentence& verdict) {
+  verdict.add("; what they waited for is not recorded");
+  if (std::string layers = waits_to_record(trace); !layers.empty())
+    verdict.add(": record {layers}", {text_value("layers", std::move(layers))});
+}
+
 Sentence unsure_verdict(const Completeness& completeness) {
   return sentence("NO SURE VERDICT, {lost_share} OF THE EVENTS ARE LOST",
                   {share_value("lost_share", completeness.lost_share)});
@@ -105,16 +126,12 @@ bool are_faults_the_reason(const std::vector<Section>& sections, const PageFault
          (parts == nullptr || SectionRows(*parts).real(0, "share") < faults.wait_share);
 }
 
-std::string_view least_of(const Completeness& completeness) {
-  return completeness.lost_share > 0 ? "at least " : "";
-}
-
 // "SLOWED BY I/O: page faults took at least 62.0 % of the run, most on /data/index"
 Sentence fault_verdict(const Completeness& completeness, const PageFaults& faults) {
   Sentence verdict = is_changed_by_losses(faults.wait_share, {}, completeness)
                          ? unsure_verdict(completeness)
                          : sentence(verdict_words(faults.wait_share, {}));
-  verdict.add(fmt::format(": page faults took {}{{wait_share}} of the run", least_of(completeness)),
+  verdict.add(fmt::format(": page faults took {}{{wait_share}} of the run", at_least(completeness)),
               {share_value("wait_share", faults.wait_share)});
   const bool are_reads = faults.device_share * 2 > faults.wait_share; // path is judged by them
   if (!faults.path.empty() && are_reads)
@@ -123,11 +140,11 @@ Sentence fault_verdict(const Completeness& completeness, const PageFaults& fault
 }
 
 // `is_part`: of selected calls, which cannot say what slows the run.
-Sentence verdict_of(const std::vector<Section>& sections, bool is_part,
-                    const Completeness& completeness, const PageFaults& faults,
+Sentence verdict_of(const store::TraceReader& trace, const std::vector<Section>& sections,
+                    bool is_part, const Completeness& completeness, const PageFaults& faults,
                     const std::string& server) {
   if (const Section* devices = section_with(sections, "devices"))
-    return devices_verdict(*devices, completeness.lost_share > 0);
+    return devices_verdict(*devices, completeness);
   if (!is_part && are_faults_the_reason(sections, faults))
     return fault_verdict(completeness, faults);
   const Section* parts = section_with(sections, "run_parts");
@@ -143,21 +160,24 @@ Sentence verdict_of(const std::vector<Section>& sections, bool is_part,
   if (!is_part && SectionRows(*parts).number(0, "ns") == 0)
     return sentence("NO VERDICT: the calls on files have no durations");
   const double share = SectionRows(*parts).real(0, "share");
-  const Reason reason = main_reason(sections);
+  const Reason reason = main_reason(sections, server);
   const bool is_unsure = !is_part && is_changed_by_losses(share, reason, completeness);
-  Sentence verdict = is_unsure ? unsure_verdict(completeness)
-                     : is_part ? sentence("The selected")
-                               : sentence(verdict_words(share, reason));
+  const bool lacks_waits = !is_part && is_changed_by_waits(share, reason, sections);
+  Sentence verdict = is_unsure     ? unsure_verdict(completeness)
+                     : is_part     ? sentence("The selected")
+                     : lacks_waits ? sentence("NO SURE VERDICT")
+                                   : sentence(verdict_words(share, reason));
   verdict.add(fmt::format("{}calls on files took {}{{share}} of the run", is_part ? " " : ": ",
-                          least_of(completeness)),
+                          at_least(completeness)),
               {share_value("share", share)});
   if (!is_part && share < kPartly)
     return verdict;
-  if (reason.share >= kMostly)
+  if (lacks_waits)
+    add_missing_waits(trace, verdict);
+  else if (reason.share >= kMostly)
     verdict.add(reason.kind == kKernel ? ", {reason_share} of that time as {reason}"
                                        : ", {reason_share} of that time {reason}",
-                {share_value("reason_share", reason.share),
-                 text_value("reason", activity_of(reason.kind, server))});
+                {share_value("reason_share", reason.share), text_value("reason", reason.activity)});
   add_main_call(sections, verdict);
   return verdict;
 }
@@ -251,7 +271,7 @@ std::uint64_t first_screen_steps() {
 Result<Document> make_first_screen(analysis::Engine& engine, std::string_view selection,
                                    const Judgement& judgement) {
   const store::TraceReader& trace = engine.trace();
-  Document document{.trace = trace.path().native()};
+  Document document{.trace = trace.path().native(), .all_columns = {}}; // it is one screen
   for (const SectionDefinition& definition : sections_of(&Ranks::first_screen))
     add_notes(trace, definition,
               document.sections.emplace_back(make_section(engine, definition, {})));
@@ -276,8 +296,9 @@ Result<Document> make_first_screen(analysis::Engine& engine, std::string_view se
   if (!server)
     return std::unexpected(server.error());
   Section verdict{.id = "verdict",
-                  .title = verdict_of(document.sections, is_part, completeness, *faults, *server),
-                  .intro = parts_of(trace, document.sections, is_part, *server)};
+                  .title =
+                      verdict_of(trace, document.sections, is_part, completeness, *faults, *server),
+                  .intro = parts_of(trace, document.sections, is_part, completeness, *server)};
   const std::vector<Sentence> gaps = gaps_of(engine, completeness, *faults);
   verdict.intro.insert(verdict.intro.begin(), gaps.begin(), gaps.end());
   const auto hangs = hangs_of(engine);

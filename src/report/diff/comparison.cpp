@@ -37,15 +37,18 @@ void compare_durations(const Sides& sides, Change& change) {
   change.median_ns.range = ratio_of_quantiles(before, after, kDiffQuantiles[0]);
 }
 
-std::string name_of(const Sides& sides, const std::string& key) {
-  std::set<std::string> names;
+std::string name_of(const Sides& sides, std::string_view key) {
+  std::set<std::string_view> names;
   for (const std::vector<Run>* runs : {&sides.before, &sides.after})
     for (const Run& run : *runs)
       if (const auto found = run.groups.find(key); found != run.groups.end()) {
-        names.insert(found->second.first_name);
-        names.insert(found->second.last_name);
+        const std::string& first = found->second.first_name;
+        const std::string& last = found->second.last_name;
+        names.insert(first.empty() ? key : first);
+        if (!last.empty())
+          names.insert(last);
       }
-  return names.size() == 1 ? *names.begin() : key;
+  return std::string(names.size() == 1 ? *names.begin() : key);
 }
 
 double median_duration(const Run& run, std::string_view key) {
@@ -53,13 +56,13 @@ double median_duration(const Run& run, std::string_view key) {
   return operations.quantiles_ns.empty() ? 0 : static_cast<double>(operations.quantiles_ns.front());
 }
 
-Change change_of(const Sides& sides, const std::string& key) {
+Change change_of(const Sides& sides, std::string_view key) {
   const auto sum = [&](std::uint64_t Operations::* member) {
     return compare(sides, [&, member](const Run& run) {
       return static_cast<double>(operations_of(run, key).*member);
     });
   };
-  Change change{.key = key,
+  Change change{.key = std::string(key),
                 .name = name_of(sides, key),
                 .count = sum(&Operations::count),
                 .time_ns = sum(&Operations::total_ns),
@@ -73,7 +76,7 @@ Change change_of(const Sides& sides, const std::string& key) {
 }
 
 // Whether each run says how many of its operations are in the group.
-bool is_known_in_all(const Sides& sides, const std::string& key) {
+bool is_known_in_all(const Sides& sides, std::string_view key) {
   const auto knows = [&](const Run& run) { return run.has_all_groups || run.groups.contains(key); };
   return std::ranges::all_of(sides.before, knows) && std::ranges::all_of(sides.after, knows);
 }
@@ -138,13 +141,13 @@ double Change::change_by_count_ns() const {
 }
 
 std::vector<Change> changes_of(const Sides& sides) {
-  std::set<std::string> keys;
+  std::set<std::string_view> keys; // long ones would take memory once more
   for (const std::vector<Run>* runs : {&sides.before, &sides.after})
     for (const Run& run : *runs)
       for (const auto& [key, operations] : run.groups)
         keys.insert(key);
   std::vector<Change> changes;
-  for (const std::string& key : keys)
+  for (const std::string_view key : keys)
     if (is_known_in_all(sides, key))
       changes.push_back(change_of(sides, key));
   std::ranges::stable_sort(changes, std::ranges::greater{},

@@ -48,8 +48,8 @@ std::string_view operations_sql(DiffBy by) {
 std::string groups_sql(DiffBy by) {
   return fmt::format(
       "WITH operations AS ({}), groups AS ("
-      "SELECT key, grouping(key) AS is_all, min(name) AS first_name, "
-      "max(name) AS last_name, count(*) AS count, "
+      "SELECT key, grouping(key) AS is_all, nullif(min(name), key) AS first_name, "
+      "nullif(max(name), min(name)) AS last_name, count(*) AS count, "
       "total(CASE WHEN is_error(error) THEN 1 ELSE 0 END) AS errors, "
       "coalesce(total(duration_ns), 0) AS total_ns, coalesce(total(bytes), 0) AS bytes, "
       "max(duration_ns) AS max_ns, quantile_disc(duration_ns, [0.5, 0.9, 0.99, 0.999]) AS "

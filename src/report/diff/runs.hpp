@@ -22,8 +22,10 @@ enum class DiffBy : std::uint8_t { call, file, process, device };
 std::optional<DiffBy> diff_by(std::string_view name);
 
 struct Operations {
-  std::string first_name{}; // smallest and largest name of what the group covers: they differ if it
-  std::string last_name{};  // covers several files with numbered names
+  // The smallest name of what the group covers, and the largest: they differ if it covers several
+  // files with numbered names. Long ones are kept once.
+  std::string first_name{}; // empty: the key
+  std::string last_name{};  // empty: the first
   std::uint64_t count = 0;
   std::uint64_t errors = 0;
   std::uint64_t total_ns = 0; // the sum of durations, over all threads

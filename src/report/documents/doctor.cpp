@@ -2,6 +2,7 @@
 #include "report/documents/doctor.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/ranges.h>
 
@@ -143,6 +144,19 @@ std::string on_one_line(std::string_view text) {
   return line;
 }
 
+// The remedies that were said: most features of a machine have the same.
+class Remedies {
+public:
+  // On one line; empty: it was said, or there is none.
+  std::string take(std::string_view remedy) {
+    std::string line = on_one_line(remedy);
+    return line.empty() || !said_.insert(line).second ? std::string() : line;
+  }
+
+private:
+  std::set<std::string> said_;
+};
+
 struct Refused {
   std::string remedy; // "": none is known
   std::vector<std::string> causes;
@@ -205,7 +219,7 @@ std::string names_of_refused(const std::vector<const store::HookReport*>& hooks,
 }
 
 Section refused_section(std::span<const SourceDiagnosis> sources,
-                        const std::vector<LayerState>& layers) {
+                        const std::vector<LayerState>& layers, Remedies& remedies) {
   Section section{.id = "refused"};
   for (const Refused& refused : refused_events(sources)) {
     // Of one event, the names of the hooks that were tried say more.
@@ -215,8 +229,8 @@ Section refused_section(std::span<const SourceDiagnosis> sources,
     section.facts.push_back(
         {"events", only(text_value("events", names_of_refused(refused.hooks, layers)))});
     section.facts.push_back({"why", only(text_value("cause", on_one_line(causes)))});
-    if (!refused.remedy.empty())
-      section.facts.push_back({"remedy", only(text_value("remedy", on_one_line(refused.remedy)))});
+    if (std::string remedy = remedies.take(refused.remedy); !remedy.empty())
+      section.facts.push_back({"remedy", only(text_value("remedy", std::move(remedy)))});
   }
   if (!section.facts.empty())
     section.title = sentence("Not recorded here, and why");
@@ -231,15 +245,17 @@ Section allowed_section(const std::vector<LayerState>& layers) {
 }
 
 // `with_met`: also what is there already, and needs no attention.
-Section machine_section(std::span<const capture::KernelFact> facts, bool with_met) {
+Section machine_section(std::span<const capture::KernelFact> facts, bool with_met,
+                        Remedies& remedies) {
   std::vector<std::vector<Value>> rows;
-  for (const capture::KernelFact& fact : facts)
-    if (with_met || !fact.is_met)
-      rows.push_back({fact.is_met, std::string(fact.is_met ? "yes" : "NO"), fact.name,
-                      fact.is_met || fact.remedy.empty()
-                          ? fact.detail
-                          : fmt::format("{}: {}", fact.detail, fact.remedy),
-                      fact.detail, fact.remedy});
+  for (const capture::KernelFact& fact : facts) {
+    if (fact.is_met && !with_met)
+      continue;
+    const std::string remedy = fact.is_met ? std::string() : remedies.take(fact.remedy);
+    rows.push_back({fact.is_met, std::string(fact.is_met ? "yes" : "NO"), fact.name,
+                    remedy.empty() ? fact.detail : fmt::format("{}: {}", fact.detail, remedy),
+                    fact.detail, fact.remedy});
+  }
   if (rows.empty())
     return {.id = "machine"};
   Section section = make_table("machine", with_met ? "This machine" : "This machine lacks",
@@ -271,14 +287,15 @@ Document make_doctor(std::span<const capture::KernelFact> facts,
                      std::span<const SourceDiagnosis> sources, DoctorDetail detail) {
   const std::vector<LayerState> layers = layer_states(sources);
   const bool is_full = detail != DoctorDetail::answer;
-  Document document{.title = allowed_sentence(layers)};
+  Document document{.title = allowed_sentence(layers), .all_columns = "--wide"};
   add_missing(layers, document.title);
   add_layer_facts(layers, document);
   if (is_full)
     document.sections = {allowed_section(layers),
                          sources_section_of(sources, detail == DoctorDetail::reasons)};
-  document.sections.push_back(refused_section(sources, layers));
-  document.sections.push_back(machine_section(facts, is_full));
+  Remedies remedies;
+  document.sections.push_back(refused_section(sources, layers, remedies));
+  document.sections.push_back(machine_section(facts, is_full, remedies));
   if (!is_full)
     document.closing.push_back(
         sentence("`iotrail doctor --full` lists each event, and the hook that serves it."));

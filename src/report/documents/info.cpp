@@ -56,7 +56,8 @@ Document make_info(const store::TraceReader& trace, bool is_full) {
   const store::Manifest& manifest = trace.manifest();
   Document document{.trace = trace.path().native(),
                     .title =
-                        sentence("Trace {path}", {{"path", trace.path().native(), Meaning::path}})};
+                        sentence("Trace {path}", {{"path", trace.path().native(), Meaning::path}}),
+                    .all_columns = "--wide"};
   add_all_facts(trace, document);
   document.warnings = warning_sentences(trace);
   document.sections.push_back(layers_table(manifest));

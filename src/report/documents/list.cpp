@@ -110,7 +110,7 @@ Document make_list(std::span<const ListedTrace> traces, std::string_view place,
     add_problem(trace, section.notes);
   if (traces.empty())
     add_none(place, pattern, section.notes);
-  return {.sections = {std::move(section)}};
+  return {.sections = {std::move(section)}, .all_columns = "--wide"};
 }
 
 } // namespace iotrail::output

@@ -2,8 +2,9 @@
 #include "report/explain/explain_overview.hpp"
 
 #include <algorithm>
-#include <map>
 #include <utility>
+
+#include "report/explain/op_time.hpp"
 
 namespace iotrail::output {
 
@@ -15,20 +16,15 @@ double share_in(std::uint64_t ns, std::uint64_t of_ns) {
   return static_cast<double>(ns) / static_cast<double>(std::max<std::uint64_t>(1, of_ns));
 }
 
-// The largest parts of all operations, the largest first.
-std::vector<TimeShare> parts_of_all(const std::vector<Operation>& operations) {
-  std::map<std::string, std::uint64_t> sums;
+// What took the time of all operations, the largest first.
+std::vector<TimeSum> sums_of_all(const std::vector<Operation>& operations) {
+  std::vector<TimeShare> all;
   for (const Operation& operation : operations)
-    for (const TimeShare& part : operation.time)
-      sums[part.what] += part.ns;
-  std::vector<TimeShare> parts;
-  for (const auto& [what, ns] : sums)
-    parts.push_back({what, ns});
-  std::ranges::stable_sort(parts, std::ranges::greater{}, &TimeShare::ns);
-  return parts;
+    all.insert(all.end(), operation.time.begin(), operation.time.end());
+  return sums_of(all);
 }
 
-// "10 operations, 41.3 ms in all: the device 60.2 %, wait journal_commit 30.1 %"
+// "10 operations, 41.3 ms in all: waiting for the disk 60.2 %, waiting for the journal 30.1 %"
 Sentence title_of(const std::vector<Operation>& operations) {
   std::uint64_t all_ns = 0;
   for (const Operation& operation : operations)
@@ -36,22 +32,23 @@ Sentence title_of(const std::vector<Operation>& operations) {
   Sentence title =
       sentence("{operations} operations, {all_ns} in all",
                {count_value("operations", operations.size()), ns_value("all_ns", all_ns)});
-  const std::vector<TimeShare> parts = parts_of_all(operations);
-  for (std::size_t i = 0; i < std::min(parts.size(), kPartsNamed); ++i)
+  const std::vector<TimeSum> sums = sums_of_all(operations);
+  for (std::size_t i = 0; i < std::min(sums.size(), kPartsNamed); ++i)
     title.add(
         i == 0 ? ": {part} {share}" : ", {part} {share}",
-        {text_value("part", parts[i].what), share_value("share", share_in(parts[i].ns, all_ns))});
+        {text_value("part", sums[i].words), share_value("share", share_in(sums[i].ns, all_ns))});
   return title;
 }
 
-// "82.1 % wait journal_commit": what does not fit is cut from the end.
+// "82.1 % waiting for the journal"
 Value largest_part(const Operation& operation) {
-  const auto largest = std::ranges::max_element(operation.time, {}, &TimeShare::ns);
-  if (largest == operation.time.end())
+  const std::vector<TimeSum> sums = sums_of(operation.time);
+  if (sums.empty())
     return {};
-  return std::vector<Sentence>{sentence(
-      "{share} {part}", {share_value("share", share_in(largest->ns, operation.span.length_ns())),
-                         text_value("part", largest->what)})};
+  return std::vector<Sentence>{
+      sentence("{share} {part}",
+               {share_value("share", share_in(sums.front().ns, operation.span.length_ns())),
+                text_value("part", sums.front().words)})};
 }
 
 } // namespace
@@ -69,7 +66,7 @@ Section overview_section(const SmallResult& heads, const std::vector<Operation>&
                    .drop_priority = 1},
                   {.name = "process", .title = "process", .drop_priority = 2},
                   {.name = "path", .title = "file", .meaning = Meaning::path},
-                  {.name = "_mostly", .title = "most of it", .meaning = Meaning::remark}},
+                  {.name = "_mostly", .title = "most of it", .meaning = Meaning::label}},
       .shown = {0, 1, 2, 3, 4, 6, 5},
       .all_rows = operations.size()};
   for (std::size_t row = 0; row < operations.size(); ++row)

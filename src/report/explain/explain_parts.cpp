@@ -179,13 +179,18 @@ void add_request(Operation& operation, const SmallResult& rows, std::size_t row)
 
 // Times at which its task did not run: blocked, or waiting for a CPU that others had.
 constexpr std::string_view kWaitsSql = R"(
-WITH waits AS (SELECT CASE WHEN op_id IN ({0}) THEN op_id ELSE parent_op END AS of_op, ts_ns, duration_ns, blocked_ns,
-                      runnable_ns, reason, coalesce(waited_in, '') AS waited_in
-               FROM all_waits WHERE op_id IN ({0}) OR parent_op IN ({0}))
-SELECT of_op, ts_ns AS begin_ns, plus(ts_ns, blocked_ns) AS end_ns, reason, waited_in FROM waits WHERE reason IS NOT NULL
-UNION ALL
-SELECT of_op, plus(ts_ns, blocked_ns) AS begin_ns, plus(ts_ns, duration_ns) AS end_ns, 'cpu' AS reason, '' AS waited_in
-FROM waits WHERE runnable_ns > 0
+WITH
+  waits AS (SELECT CASE WHEN op_id IN ({0}) THEN op_id ELSE parent_op END AS of_op, ts_ns, duration_ns, blocked_ns,
+                   runnable_ns, reason, coalesce(waited_in, '') AS waited_in
+            FROM all_waits WHERE op_id IN ({0}) OR parent_op IN ({0})),
+  spans AS (
+    SELECT of_op, ts_ns AS begin_ns, plus(ts_ns, blocked_ns) AS end_ns, reason, waited_in FROM waits WHERE reason IS NOT NULL
+    UNION ALL
+    SELECT of_op, plus(ts_ns, blocked_ns) AS begin_ns, plus(ts_ns, duration_ns) AS end_ns, 'cpu' AS reason, '' AS waited_in
+    FROM waits WHERE runnable_ns > 0
+  )
+SELECT s.*, k.noun AS words
+FROM spans AS s LEFT JOIN time_kinds AS k ON kind_of_time('wait', s.reason) = k.kind
 ORDER BY of_op, reason, waited_in, begin_ns)";
 
 // Rows are ordered by reason, then by the waiting function.
@@ -197,23 +202,25 @@ void add_wait(Operation& operation, const SmallResult& rows, std::size_t row) {
     return part.layer == "wait" && part.what == reason && part.note == waited_in;
   };
   if (operation.parts.empty() || !is_of(operation.parts.back()))
-    operation.parts.push_back({.layer = "wait", .what = reason, .note = waited_in});
+    operation.parts.push_back(
+        {.layer = "wait", .what = reason, .words = rows.text(row, "words"), .note = waited_in});
   operation.parts.back().spans.push_back(span);
 }
 
 // Its time by part. If it is no call into the C library, the query does not read those calls.
 constexpr std::string_view kTimeSql = R"(
-SELECT t.op_id AS of_op, p.words AS words, t.reason || coalesce(' (FUSE daemon ' || any_value(o.daemon) || ')', '') AS reason, total(t.ns) AS ns
+SELECT t.op_id AS of_op, k.words AS words, total(t.ns) AS ns,
+       coalesce('FUSE daemon ' || any_value(o.daemon), p.words, CASE WHEN t.reason <> 'cpu' AND NOT contains(coalesce(k.noun, ''), replace(t.reason, '_', '-')) THEN t.reason END) AS detail
 FROM {1} AS t JOIN time_parts AS p ON t.step = p.step
+  JOIN time_kinds AS k ON kind_of_time(p.part, t.reason) = k.kind
   LEFT JOIN (SELECT waiting_op, daemon FROM served_ops WHERE waiting_op IN ({0})) AS o ON t.op_id = o.waiting_op AND t.reason = 'server'
 WHERE t.op_id IN ({0})
-GROUP BY t.op_id, t.step, p.words, t.reason
+GROUP BY t.op_id, t.step, k.words, k.noun, p.words, t.reason
 ORDER BY t.step, t.reason)";
 
 void add_time(Operation& operation, const SmallResult& rows, std::size_t row) {
-  const std::string reason = rows.text(row, "reason");
   operation.time.push_back(
-      {rows.text(row, "words") + (reason.empty() ? "" : " " + reason), rows.number(row, "ns")});
+      {rows.text(row, "words"), rows.text(row, "detail"), rows.number(row, "ns")});
 }
 
 // What is asked of operations, in the order in which it is printed, and where each row goes.

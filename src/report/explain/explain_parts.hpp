@@ -27,8 +27,10 @@ struct Part {
   std::uint64_t requests = 0; // 0: it is no requests of a device
 };
 
+// What its time went on, in the words of the first screen: "waiting for the disk".
 struct TimeShare {
-  std::string what;
+  std::string words;
+  std::string detail{}; // which part of that, or the reason of the wait; empty: nothing more
   std::uint64_t ns = 0;
 };
 

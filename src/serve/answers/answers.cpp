@@ -42,9 +42,11 @@ Result<std::string> document_text(const TracePath& trace, const Limits& limits,
   const auto engine = open_engine(trace, limits, std::move(options));
   if (!engine)
     return std::unexpected(engine.error());
-  const Result<output::Document> document = make(**engine);
+  Result<output::Document> document = make(**engine);
   if (!document)
     return std::unexpected(document.error());
+  if (!document->all_columns.empty())
+    document->all_columns = "query"; // options are of the command line
   std::string text;
   output::Sink sink(text);
   output::render_text(*document, sink, kTextWidth);

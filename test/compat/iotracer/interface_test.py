@@ -144,6 +144,15 @@ class Interface(iotracer.IotracerTest):
         self.assertEqual(len(self.events(log, "VFS")), 2)
         self.assert_not_watched(link, log)
 
+    def test_list_has_the_present_path(self):
+        path = self.file("testfile_1", 4)
+        log = self.assert_watched(path)
+        moved = path.rename(self.disk / "moved")
+        self.assertEqual(self.control.read_text(), f"{log.name} {moved}\n")
+        self.assertEqual([file["path"] for file in json.loads(self.watch("list", "--json").stdout)["files"]], [str(moved)])
+        moved.unlink()
+        self.assertEqual(self.control.read_text(), f"{log.name} {path}\n", "no path is left: it is the one that was added")
+
     def test_readme(self):
         """dd of 10,000 x 8 KiB; all of it at both levels, and written back in the name of dd."""
         path = self.file("testfile")

@@ -14,27 +14,57 @@
 -- One row per part of an operation's time. If the waits of a task are known, devices and journals
 -- are a part only of the time in which it waited.
 --   step, part   as in op_time
---   words     the part within a sentence
+--   words     the part within a sentence about its kind; NULL: the kind says it all
 --   meaning   explanation
 CREATE TABLE time_parts (step INTEGER, part VARCHAR, words VARCHAR, meaning VARCHAR);
 INSERT INTO time_parts
 SELECT step_of(part), part, words, meaning
 FROM (VALUES
-  ('device', 'the device', 'a device worked for it, or for what it had to wait for'),
-  ('scheduler', 'in the scheduler''s queue of the device', 'a request of it waited there'),
+  ('device', 'at the device', 'a device worked for it, or for what it had to wait for'),
+  ('scheduler', 'in the scheduler''s queue', 'a request of it waited there'),
   ('plug', 'held back before the scheduler', 'a bio of it was held back to go together with others, or waited for a free request'),
-  ('queue', 'waiting for the device in its queue', 'likewise, of a device without a scheduler, or of requests that went past it'),
-  ('journal', 'the journal''s commit besides', 'a commit that it needed was under way, and none of the above'),
-  ('held back', 'held back before the device, as by a limit of its control group', 'a thread of the kernel had its bio and had not asked the device: a control group''s limit (io.max), or a file system that has threads for direct I/O'),
-  ('wait', 'wait', 'its task did not run'),
+  ('queue', 'in its queue', 'likewise, of a device without a scheduler, or of requests that went past it'),
+  ('journal', 'a commit', 'a commit that it needed was under way, and none of the above'),
+  ('held back', 'held back before the device, as by a control group', 'a thread of the kernel had its bio and had not asked the device: a control group''s limit (io.max), or a file system that has threads for direct I/O'),
+  ('wait', NULL, 'its task did not run'),
   ('file system', 'in the file system', 'in the layer vfs; where waits are known, its task ran there'),
   ('submit', 'being submitted', 'an asynchronous operation, until it asked a device, or a worker of the kernel had it'),
   ('worker', 'with a worker of the kernel', 'an asynchronous operation, until that asked a device'),
   ('unreported', 'done, not yet visible to the program', 'an asynchronous operation, until the program could see its end'),
-  ('system call', 'its task ran', 'its task ran in the kernel, outside of the layer vfs'),
-  ('kernel', 'everything else, work and waits in the kernel', 'work and waits, which the trace does not separate'),
-  ('outside the kernel', 'outside the kernel', 'a call into the C library, outside of its system calls: the library''s work, the cost of tracing, and time without a processor'),
-  ('call', 'its call', 'a call into the C library without system calls in the trace')) AS p(part, words, meaning);
+  ('system call', NULL, 'its task ran in the kernel, outside of the layer vfs'),
+  ('kernel', NULL, 'work and waits, which the trace does not separate'),
+  ('outside the kernel', NULL, 'a call into the C library, outside of its system calls: the library''s work, the cost of tracing, and time without a processor'),
+  ('call', NULL, 'a call into the C library without system calls in the trace')) AS p(part, words, meaning);
+
+-- What operations spend time on, in the words of reports: one row per kind.
+--   kind    the disk, a lock, ...; kind_of_time(part, reason) gives it
+--   words   the kind within a sentence
+--   noun    what is waited for; NULL: it is no wait
+CREATE TABLE time_kinds (kind VARCHAR, words VARCHAR, noun VARCHAR);
+INSERT INTO time_kinds
+SELECT kind, coalesce(words, 'waiting for ' || kind), CASE WHEN words IS NULL THEN kind END
+FROM (VALUES
+  ('the disk', NULL), ('write-back', NULL), ('the journal', NULL), ('a processor', NULL), ('a lock', NULL), ('a limit', NULL),
+  ('memory', NULL), ('a server', NULL), ('others', NULL), ('completion', NULL),
+  ('the kernel', 'work of the kernel'), ('outside the kernel', 'outside the kernel'),
+  ('not split', 'not split into work and waits'), ('unknown', 'in unknown parts')) AS k(kind, words);
+
+-- What time is spent on, by a part and a reason of op_time: a kind of time_kinds.
+CREATE MACRO kind_of_time(part, reason) AS
+  CASE WHEN part IN ('device', 'scheduler', 'plug', 'queue') OR reason IN ('block_io', 'page_read', 'tag') THEN 'the disk'
+       WHEN reason IN ('write_back', 'metadata') THEN 'write-back'
+       WHEN part = 'journal' OR reason IN ('journal_commit', 'journal_space', 'journal_buffer') THEN 'the journal'
+       WHEN reason = 'cpu' THEN 'a processor'
+       WHEN reason IN ('lock', 'direct_io', 'file_lock') THEN 'a lock'
+       WHEN part = 'held back' OR reason = 'throttle' THEN 'a limit'
+       WHEN reason = 'memory' THEN 'memory'
+       WHEN reason = 'server' THEN 'a server'
+       WHEN part IN ('submit', 'worker', 'unreported') OR reason = 'completion' THEN 'completion'
+       WHEN part = 'wait' THEN 'others'
+       WHEN part = 'outside the kernel' THEN 'outside the kernel'
+       WHEN part = 'call' THEN 'unknown'
+       WHEN part = 'kernel' THEN 'not split'
+       ELSE 'the kernel' END;
 
 -- The parts of calls of the layer call_layer and of asynchronous operations, as in op_time; several
 -- rows may have the same part.

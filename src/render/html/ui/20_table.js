@@ -3,7 +3,7 @@
 // The table of a section: sorted by any column, filtered by text, with bars behind sums and shares.
 
 const FIRST_ROWS = 12;
-const TEXTS = new Set(['text', 'path', 'command', 'sentence', 'remark']);
+const TEXTS = new Set(['text', 'path', 'command', 'sentence', 'remark', 'label']);
 const isKnown = (value) => value !== null && value !== undefined;
 
 // What each column of a section shows, by the rules of the text report.

@@ -19,7 +19,7 @@ SectionDefinition file_time_section() {
   return {.id = "file_time",
           .ranks = {.first_screen = 20, .report_data = 2},
           .view = "file_time",
-          .sql = "SELECT kind, ns, share FROM file_time",
+          .sql = "SELECT kind, ns, share, words AS _words FROM file_time",
           .order = "ns DESC, kind",
           .rows = 5,
           .columns = kFileTimeColumns};
