@@ -107,11 +107,9 @@ void bind(duckdb_bind_info info) {
   }
   const std::uint64_t from_ns = named_parameter(info, "from_ns").value_or(0);
   const std::uint64_t to_ns = named_parameter(info, "to_ns").value_or(UINT64_MAX);
-  const std::uint64_t from_block = named_parameter(info, "from_block").value_or(0);
   auto scan = std::make_unique<Scan>(Scan{source, {}});
   std::uint64_t rows = 0;
-  const auto blocks = source.reader->blocks();
-  for (const store::BlockInfo& block : blocks.subspan(std::min(from_block, blocks.size())))
+  for (const store::BlockInfo& block : source.reader->blocks())
     if (block.kind == source.table->kind && block.last_ns >= from_ns && block.first_ns <= to_ns) {
       scan->blocks.push_back(&block);
       rows += block.rows;
@@ -269,7 +267,6 @@ Result<void> register_trace_table(duckdb_connection connection, const store::Tra
   duckdb_logical_type time = duckdb_create_logical_type(DUCKDB_TYPE_UBIGINT);
   duckdb_table_function_add_named_parameter(function, "from_ns", time);
   duckdb_table_function_add_named_parameter(function, "to_ns", time);
-  duckdb_table_function_add_named_parameter(function, "from_block", time);
   duckdb_destroy_logical_type(&time);
   duckdb_table_function_set_bind(function, bind);
   duckdb_table_function_set_init(function, init);

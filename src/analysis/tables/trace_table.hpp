@@ -3,8 +3,7 @@
 // A table of a trace as a table function of DuckDB. It decodes only the columns that a query uses,
 // block by block, on all threads of the query. Columns and types come from the trace's own schema.
 //
-// SELECT * FROM syscall_read(from_ns := 5, to_ns := 9) reads only blocks that can have rows of that
-// time. `from_block` leaves out blocks before this one, of TraceReader::blocks().
+// SELECT * FROM syscall_read(from_ns := 5, to_ns := 9) reads only blocks that can have rows of that time.
 #pragma once
 
 #include <duckdb.h>

@@ -139,8 +139,7 @@ Result<int> run_words(const cli::Console& console, const std::vector<std::string
   declare_own(parser.app(), words);
   parser.app().add_option("command", words.tracing.command,
                           "Trace this command alone, until it ends");
-  parser.app().footer(
-      "Ctrl-C ends the tracing, and writes the rest of the tree. `dev` is verbose.");
+  parser.app().footer("Ctrl-C ends the tracing, and writes the tree. `dev` is verbose.");
   const auto parsed = parser.parse(console, without_mode(arguments, words.mode));
   if (!parsed)
     return std::unexpected(parsed.error());

@@ -14,9 +14,9 @@
 #include "capture/sources/sources.hpp"
 #include "cli/exit.hpp"
 #include "cli/messages.hpp"
+#include "cli/open_trace.hpp"
 #include "cli/options/snapshot_options.hpp"
 #include "cli/record_messages.hpp"
-#include "compat/iotrc/live_tree.hpp"
 #include "compat/shared/face_options.hpp"
 #include "serve/client/http_upload.hpp"
 #include "store/reader/repository.hpp"
@@ -45,6 +45,19 @@ void describe(const cli::Console& console, const Resources& resources, StreamCho
                   streams.network ? "on" : "off"));
 }
 
+Result<output::iotrc::Written> write_tree(const TracingOptions& options, const fs::path& trace) {
+  const auto engine = cli::open_engine(trace);
+  if (!engine)
+    return std::unexpected(engine.error());
+  const output::OutputDirectory directory(options.output);
+  if (auto made = directory.make(); !made)
+    return std::unexpected(made.error());
+  auto written = output::iotrc::write_tree({.engine = **engine}, options.tree, directory);
+  if (written)
+    directory.keep();
+  return written;
+}
+
 // The session is known by its path below the directory of the tree.
 Result<void> upload_session(const cli::Console& console, const TracingOptions& options,
                             const std::string& session) {
@@ -64,9 +77,9 @@ Result<void> upload_session(const cli::Console& console, const TracingOptions& o
   return {};
 }
 
-Result<void> finish_tree(const cli::Console& console, const TracingOptions& options, LiveTree& tree,
+Result<void> finish_tree(const cli::Console& console, const TracingOptions& options,
                          const fs::path& trace) {
-  const auto written = tree.finish();
+  const auto written = write_tree(options, trace);
   if (!written) {
     Error error = written.error();
     error.hint = fmt::format("The recording is whole: `iotrail export {} --to iotrc -o DIRECTORY` "
@@ -154,11 +167,7 @@ Result<int> trace(const cli::Console& console, TracingOptions options) {
     describe(console, resources, streams);
   capture::RecordingRequest request = request_of(options, streams);
   request.trace = store::new_trace_path({}, kFace);
-  LiveTree tree(options.tree, options.output, request.trace, [&](const Error& error) {
-    say(console, kFace, fmt::format("{}; the rows follow when that works again", error.line()));
-  });
   const auto on_begin = [&](const auto&, const auto& refusals) {
-    tree.start();
     cli::print_if_open(console.err, [&] { cli::print_begin(console.err, false, refusals); });
     if (options.command.empty())
       say(console, kFace, "tracing started; Ctrl-C ends it");
@@ -171,7 +180,7 @@ Result<int> trace(const cli::Console& console, TracingOptions options) {
   if (end->failure)
     return std::unexpected(*end->failure);
   cli::print_if_open(console.err, [&] { cli::print_warnings_of(console.err, end->manifest); });
-  if (auto done = finish_tree(console, options, tree, request.trace); !done)
+  if (auto done = finish_tree(console, options, request.trace); !done)
     return std::unexpected(done.error());
   if (end->command_status)
     return *end->command_status;

@@ -50,14 +50,13 @@ bool is_there(const fs::path& from, const fs::path& to) {
 }
 
 // The files of the tree, relative to the directory, in the order of their names. Links are none:
-// they may lead out of it. Nor are parts that a killed iotrc had not closed.
+// they may lead out of it.
 Result<std::vector<fs::path>> files_of(const fs::path& directory, const fs::path& session) {
   std::vector<fs::path> files;
   std::error_code error;
   for (fs::recursive_directory_iterator it(directory / session, error), end; !error && it != end;
        it.increment(error))
-    if (std::error_code unknown;
-        fs::is_regular_file(it->symlink_status(unknown)) && it->path().extension() != kPartSuffix)
+    if (std::error_code unknown; fs::is_regular_file(it->symlink_status(unknown)))
       files.push_back(it->path().lexically_relative(directory));
   if (error)
     return failed(directory / session, error);

@@ -9,19 +9,19 @@ namespace iotrail::output::iotrc {
 namespace {
 
 // A request is inserted between its arrival and its issue.
-std::string block_rows(const Slice& slice) {
+std::string block_rows() {
   return fmt::format(
       "WITH asked AS (SELECT *, minus(ts_ns, queue_ns) AS arrived_ns, choice_text('block', flags) "
       "AS operation, nullif(flags_text('block_hint', CAST(flags & 4294967040 AS UBIGINT)), '0') AS "
       "hints, "
-      "{} + row_number() OVER (ORDER BY final_ns, ts_ns, device, sector) AS request_id FROM {}), "
+      "row_number() OVER (ORDER BY ts_ns, device, sector) AS request_id FROM block_complete), "
       "timed AS (SELECT a.*, CASE WHEN i.ts_ns >= a.arrived_ns THEN "
       "minus(a.ts_ns, i.ts_ns) END AS inserted_before_ns FROM asked AS a ASOF LEFT JOIN "
       "block_insert AS i ON i.device = a.device AND i.request = a.request AND "
       "i.ts_ns <= a.ts_ns), named AS (SELECT a.*, p.comm AS command, nullif(p.parent_pid, 0) AS "
       "ppid FROM timed AS a {}) "
-      "SELECT final_ns AS at_ns, * FROM named ORDER BY final_ns, request_id",
-      slice.rows_before, slice.table("block_complete"), program_join("p", "a.pid", "a.ts_ns"));
+      "SELECT plus(ts_ns, duration_ns) AS at_ns, * FROM named ORDER BY at_ns, request_id",
+      program_join("p", "a.pid", "a.ts_ns"));
 }
 
 constexpr std::string_view kFlagsSql = "replace(hints, 'readahead', 'ahead')";
@@ -46,34 +46,32 @@ const Column kLatency = {"latency_ms", "float", "milliseconds", "From issue to c
 const Column kCpu = {"cpu_id", "u32", "", "Processor of the completion.", kCpuSql};
 const Column kParent = {"ppid", "u32", "", "Parent process.", "ppid"};
 
-Stream current_block(const Slice& slice) {
-  return {
-      .name = "block",
-      .description = "Completed requests of block devices.",
-      .wall_clock = kEventClock,
-      .columns = {kTimestamp,
-                  kOperation,
-                  kPid,
-                  kTid,
-                  kCommand,
-                  kSector,
-                  kSize,
-                  kLatency,
-                  {"device", "string", "", "Disk, major:minor.", kDeviceSql},
-                  {"flags", "string", "", "Flags of the request.", kFlagsSql},
-                  kCpu,
-                  kParent,
-                  {"queue_latency_ms", "float", "milliseconds",
-                   "From insertion into the scheduler to issue.", kQueueSql},
-                  {"command_flags", "string", "", "REQ_* flags.", kCommandFlagsSql},
-                  {"operation_code", "string", "", "REQ_OP_* operation.", kCodeSql},
-                  {"request_id", "u64", "", "Number of the request, by completion.", "request_id"},
-                  kMonoNs},
-      .rows = block_rows(slice),
-      .events = {"block_complete"}};
+Stream current_block() {
+  return {.name = "block",
+          .description = "Completed requests of block devices.",
+          .wall_clock = kEventClock,
+          .columns = {kTimestamp,
+                      kOperation,
+                      kPid,
+                      kTid,
+                      kCommand,
+                      kSector,
+                      kSize,
+                      kLatency,
+                      {"device", "string", "", "Disk, major:minor.", kDeviceSql},
+                      {"flags", "string", "", "Flags of the request.", kFlagsSql},
+                      kCpu,
+                      kParent,
+                      {"queue_latency_ms", "float", "milliseconds",
+                       "From insertion into the scheduler to issue.", kQueueSql},
+                      {"command_flags", "string", "", "REQ_* flags.", kCommandFlagsSql},
+                      {"operation_code", "string", "", "REQ_OP_* operation.", kCodeSql},
+                      {"request_id", "u64", "", "Number of the request, by issue.", "request_id"},
+                      kMonoNs},
+          .rows = block_rows()};
 }
 
-Stream seed_block(const Slice& slice) {
+Stream seed_block() {
   Column operation = kOperation;
   operation.description = "Operation and flags.";
   operation.sql = "operation || CASE WHEN hints <> '' THEN '|' || replace(hints, 'readahead', "
@@ -96,41 +94,37 @@ Stream seed_block(const Slice& slice) {
                        "From insertion into the scheduler to issue.", kQueueSql},
                       {"cmd_flags", "string", "", "REQ_* flags.", kCommandFlagsSql},
                       {"op_code", "string", "", "REQ_OP_* operation.", kCodeSql}},
-          .rows = block_rows(slice),
-          .events = {"block_complete"}};
+          .rows = block_rows()};
 }
 
-std::string cache_rows(const Slice& slice) {
+std::string cache_rows() {
   constexpr std::string_view kDropped =
       "CASE WHEN reason IN ('reclaim', 'kswapd') THEN 'EVICT' WHEN reason IN ('truncated', "
       "'deleted') THEN 'INVALIDATE' ELSE 'DROP' END";
-  constexpr std::string_view kPart =
-      "SELECT final_ns, ts_ns, pid, tid, cpu, file, {} AS event_type, {} AS "
-      "first_page, CAST({} AS UBIGINT) AS pages FROM {}";
-  std::string parts = fmt::format(kPart, "'HIT'", "first_page", "pages", slice.table("cache_hit"));
+  constexpr std::string_view kPart = "SELECT ts_ns, pid, tid, cpu, file, {} AS event_type, {} AS "
+                                     "first_page, CAST({} AS UBIGINT) AS pages FROM {}";
+  std::string parts = fmt::format(kPart, "'HIT'", "first_page", "pages", "cache_hit");
   const auto add = [&](std::string_view type, std::string_view first, std::string_view pages,
                        std::string_view table) {
-    parts += " UNION ALL " + fmt::format(kPart, type, first, pages, slice.table(table));
+    parts += " UNION ALL " + fmt::format(kPart, type, first, pages, table);
   };
   add("'MISS'", "first_page", "pages", "cache_add");
   add("'DIRTY'", "first_page", "pages", "cache_dirty");
   add("'WRITEBACK_START'", "NULL", "greatest(pages, 0)", "cache_writeback");
   add(kDropped, "first_page", "pages", "cache_delete");
   add("'READAHEAD'", "window_index", "window_pages", "cache_readahead");
-  parts += fmt::format(" UNION ALL SELECT final_ns, final_ns, pid, tid, cpu, file, "
-                       "'WRITEBACK_END', NULL, CAST(greatest(pages, 0) AS UBIGINT) FROM {} "
-                       "WHERE NOT is_unfinished(result)",
-                       slice.table("cache_writeback_end"));
+  parts += " UNION ALL SELECT plus(ts_ns, duration_ns), pid, tid, cpu, file, 'WRITEBACK_END', "
+           "NULL, CAST(greatest(pages, 0) AS UBIGINT) FROM "
+           "cache_writeback_end WHERE NOT is_unfinished(result)";
   return fmt::format(
       "WITH asked AS ({}) SELECT a.ts_ns AS at_ns, a.*, f.inode AS inode, f.device AS device, "
       "p.comm "
       "AS command FROM asked AS a LEFT JOIN files AS f ON "
-      "a.file = f.file AND a.file <> 0 {} ORDER BY a.final_ns, a.ts_ns, a.event_type, "
-      "a.first_page, a.tid, a.file, a.pages",
+      "a.file = f.file AND a.file <> 0 {} ORDER BY a.ts_ns, a.event_type, a.first_page",
       parts, program_join("p", "a.pid", "a.ts_ns"));
 }
 
-Stream cache(Era era, const Slice& slice) {
+Stream cache(Era era) {
   const bool is_current = era == Era::current;
   Stream stream{
       .name = "cache",
@@ -152,9 +146,7 @@ Stream cache(Era era, const Slice& slice) {
            {is_current ? "device_id" : "dev_id", "u32", "",
             "Device of the file system: major << 20 | minor.", "nullif(device, 0)"},
            {"count", "u32", "pages", "Pages.", "pages"}},
-      .rows = cache_rows(slice),
-      .events = {"cache_hit", "cache_add", "cache_dirty", "cache_writeback", "cache_delete",
-                 "cache_readahead", "cache_writeback_end"}};
+      .rows = cache_rows()};
   if (is_current)
     stream.columns.push_back(kMonoNs);
   return stream;
@@ -162,9 +154,9 @@ Stream cache(Era era, const Slice& slice) {
 
 } // namespace
 
-void add_device_streams(Era era, const Names&, const Slice& slice, std::vector<Stream>& all) {
-  all.push_back(era == Era::current ? current_block(slice) : seed_block(slice));
-  all.push_back(cache(era, slice));
+void add_device_streams(Era era, const Names&, std::vector<Stream>& all) {
+  all.push_back(era == Era::current ? current_block() : seed_block());
+  all.push_back(cache(era));
 }
 
 } // namespace iotrail::output::iotrc

@@ -133,34 +133,33 @@ std::string_view or_null(std::string_view sql) {
   return sql.empty() ? "NULL" : sql;
 }
 
-std::string rows_of(const Source& source, const Slice& slice) {
-  return fmt::format(
-      "SELECT final_ns, ts_ns, op_id, pid, tid, {} AS operation, {} AS file, {} AS path, {} "
-      "AS to_path, CAST({} AS UBIGINT) AS size, "
-      "CAST({} AS BIGINT) AS position, nullif(CAST({} AS VARCHAR), '0') AS flags, "
-      "CAST({} AS VARCHAR) AS prot, "
-      "CAST({} AS VARCHAR) AS map_flags, "
-      "CAST({} AS VARCHAR) AS address, result, duration_ns FROM {} WHERE ({}){}",
-      source.operation, source.file, source.path, source.to_path, or_null(source.size),
-      or_null(source.offset), or_null(source.flags), or_null(source.prot),
-      or_null(source.map_flags), or_null(source.address), slice.table(source.table), source.where,
-      source.path == "0" ? fmt::format(" AND {} <> 0", source.file) : std::string());
+std::string rows_of(const Source& source) {
+  return fmt::format("SELECT ts_ns, op_id, pid, tid, {} AS operation, {} AS file, {} AS path, {} "
+                     "AS to_path, CAST({} AS UBIGINT) AS size, "
+                     "CAST({} AS BIGINT) AS position, nullif(CAST({} AS VARCHAR), '0') AS flags, "
+                     "CAST({} AS VARCHAR) AS prot, "
+                     "CAST({} AS VARCHAR) AS map_flags, "
+                     "CAST({} AS VARCHAR) AS address, result, duration_ns FROM {} WHERE ({}){}",
+                     source.operation, source.file, source.path, source.to_path,
+                     or_null(source.size), or_null(source.offset), or_null(source.flags),
+                     or_null(source.prot), or_null(source.map_flags), or_null(source.address),
+                     source.table, source.where,
+                     source.path == "0" ? fmt::format(" AND {} <> 0", source.file) : std::string());
 }
 
 // Life of processes: no call, no file.
-constexpr std::string_view kLifeRows = "SELECT final_ns, ts_ns, op_id, pid, tid, 'process_exec', "
-                                       "0, path, 0, NULL, NULL, NULL, NULL, NULL, "
-                                       "NULL, NULL, NULL FROM {} "
-                                       "UNION ALL SELECT final_ns, ts_ns, op_id, pid, tid, "
-                                       "'process_exit', 0, 0, 0, NULL, NULL, NULL, NULL, "
-                                       "NULL, NULL, CAST(status AS BIGINT), NULL "
-                                       "FROM {} WHERE group_dead = 1";
+constexpr std::string_view kLifeRows =
+    "SELECT ts_ns, op_id, pid, tid, 'process_exec', 0, path, 0, NULL, NULL, NULL, NULL, NULL, "
+    "NULL, NULL, NULL FROM process_exec "
+    "UNION ALL SELECT ts_ns, op_id, pid, tid, 'process_exit', 0, 0, 0, NULL, NULL, NULL, NULL, "
+    "NULL, NULL, CAST(status AS BIGINT), NULL "
+    "FROM process_exit WHERE group_dead = 1";
 
-std::string fs_rows(const Names& names, const Slice& slice) {
+std::string fs_rows(const Names& names) {
   std::vector<std::string> parts;
   for (const Source& source : kSources)
-    parts.push_back(rows_of(source, slice));
-  parts.push_back(fmt::format(kLifeRows, slice.table("process_exec"), slice.table("process_exit")));
+    parts.push_back(rows_of(source));
+  parts.emplace_back(kLifeRows);
   return fmt::format(
       "WITH asked AS ({0}), on_files AS (SELECT * FROM asked WHERE file NOT IN "
       "(SELECT file FROM files_without_device)), "
@@ -178,7 +177,7 @@ std::string fs_rows(const Names& names, const Slice& slice) {
       "AND c.pid = a.pid AND c.ts_ns = a.ts_ns AND c.string = a.path {1}) "
       "SELECT ts_ns AS at_ns, * REPLACE (CASE WHEN to_path <> 0 THEN {2} || ' -> ' || "
       "{3} ELSE {2} END AS name, {4} AS cmdline) "
-      "FROM named ORDER BY final_ns, ts_ns, op_id, operation",
+      "FROM named ORDER BY ts_ns, op_id, operation",
       fmt::join(parts, " UNION ALL "), program_join("p", "a.pid", "a.ts_ns"), names.path("name"),
       names.path("to_name"), names.text("cmdline"));
 }
@@ -203,14 +202,7 @@ const Column kFileOffset = {"offset", "u64", "bytes", "Position in the file; emp
 const Column kFileInode = {"inode", "u64", "", "Inode number.", "nullif(inode, 0)"};
 const Column kFileFlags = {"flags", "string", "", "Flags of the call.", "flags"};
 
-std::vector<std::string_view> fs_events() {
-  std::vector<std::string_view> events{"process_exec", "process_exit"};
-  for (const Source& source : kSources)
-    events.push_back(source.table);
-  return events;
-}
-
-Stream current_fs(const Names& names, const Slice& slice) {
+Stream current_fs(const Names& names) {
   return {
       .name = "fs",
       .description = "Calls on files, and reads and writes of io_uring and libaio.",
@@ -243,11 +235,10 @@ Stream current_fs(const Names& names, const Slice& slice) {
             "Always empty: iotrail records paths of control groups, not their numbers.", "NULL"},
            {"fs_type", "string", "", "File system.", kFileTypeSql},
            kMonoNs},
-      .rows = fs_rows(names, slice),
-      .events = fs_events()};
+      .rows = fs_rows(names)};
 }
 
-Stream seed_fs(const Names& names, const Slice& slice) {
+Stream seed_fs(const Names& names) {
   return {.name = "fs",
           .description = "Calls on files, and reads and writes of io_uring and libaio.",
           .wall_clock = kEventClock,
@@ -261,11 +252,10 @@ Stream seed_fs(const Names& names, const Slice& slice) {
                       kFileFlags,
                       kFileOffset,
                       kFileTid},
-          .rows = fs_rows(names, slice),
-          .events = fs_events()};
+          .rows = fs_rows(names)};
 }
 
-Stream page_faults(const Slice& slice) {
+Stream page_faults() {
   return {
       .name = "pagefault",
       .description = "Faults on mapped files.",
@@ -285,18 +275,17 @@ Stream page_faults(const Slice& slice) {
                   {"dev_id", "u32", "", "Device of the file system.", "device"}},
       .rows = fmt::format(
           "SELECT a.ts_ns AS at_ns, a.*, p.comm AS command, f.inode AS inode, f.device AS device "
-          "FROM {} AS a LEFT JOIN files AS f ON a.file = f.file "
-          "AND a.file <> 0 {} ORDER BY a.final_ns, a.ts_ns, a.op_id",
-          slice.table("fault_file"), program_join("p", "a.pid", "a.ts_ns")),
-      .events = {"fault_file"}};
+          "FROM fault_file AS a LEFT JOIN files AS f ON a.file = f.file "
+          "AND a.file <> 0 {} ORDER BY a.ts_ns, a.op_id",
+          program_join("p", "a.pid", "a.ts_ns"))};
 }
 
 } // namespace
 
-void add_file_streams(Era era, const Names& names, const Slice& slice, std::vector<Stream>& all) {
-  all.push_back(era == Era::current ? current_fs(names, slice) : seed_fs(names, slice));
+void add_file_streams(Era era, const Names& names, std::vector<Stream>& all) {
+  all.push_back(era == Era::current ? current_fs(names) : seed_fs(names));
   if (era == Era::seed)
-    all.push_back(page_faults(slice));
+    all.push_back(page_faults());
 }
 
 } // namespace iotrail::output::iotrc

@@ -15,8 +15,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kNsPerSecond = 1e9;
 
-Result<void> put_json(NewFiles& files, const std::string& name, const Json& value) {
-  return files.directory().write(files.add(name), [&](std::FILE* file) {
+Result<void> put_json(const OutputDirectory& directory, const std::string& name,
+                      const Json& value) {
+  return directory.write(name, [&](std::FILE* file) {
     Sink sink(file);
     sink.put(value.dump(2, ' ', false, Json::error_handler_t::replace));
     sink.put('\n');
@@ -143,15 +144,16 @@ constexpr std::string_view kPartitionSql =
     "starts_with(source, '/') ORDER BY mount";
 
 // The first row of a query. Without a snapshot there is none, and no file.
-Result<void> write_row(const TraceInput& input, NewFiles& files, const std::string& name,
-                       std::string_view sql) {
+Result<void> write_row(const TraceInput& input, const OutputDirectory& directory,
+                       const std::string& name, std::string_view sql) {
   auto rows = rows_json(input, sql);
   if (!rows)
     return std::unexpected(rows.error());
-  return rows->empty() ? Result<void>() : put_json(files, name, rows->front());
+  return rows->empty() ? Result<void>() : put_json(directory, name, rows->front());
 }
 
-Result<void> write_disks(const TraceInput& input, NewFiles& files, const std::string& folder) {
+Result<void> write_disks(const TraceInput& input, const OutputDirectory& directory,
+                         const std::string& folder) {
   auto disks = rows_json(input, kDiskSql);
   if (!disks)
     return std::unexpected(disks.error());
@@ -163,13 +165,14 @@ Result<void> write_disks(const TraceInput& input, NewFiles& files, const std::st
   Json names = Json::array();
   for (const Json& disk : *disks)
     names.push_back(disk["text"]);
-  return put_json(files, folder + "/disk_info.json",
+  return put_json(directory, folder + "/disk_info.json",
                   {{"storage_devices", std::move(names)},
                    {"partitions", std::move(*partitions)},
                    {"gpus", Json::array()}});
 }
 
-Result<void> write_interfaces(const TraceInput& input, NewFiles& files, const std::string& folder) {
+Result<void> write_interfaces(const TraceInput& input, const OutputDirectory& directory,
+                              const std::string& folder) {
   auto rows = rows_json(input, "SELECT name, address, state, speed_bits // 1000000 AS speed_mbps, "
                                "packet_max_bytes AS mtu FROM snapshot_interfaces WHERE snapshot = "
                                "(SELECT min(snapshot) FROM snapshot_interfaces) ORDER BY name");
@@ -188,11 +191,12 @@ Result<void> write_interfaces(const TraceInput& input, NewFiles& files, const st
         {"speed_mbps", row["speed_mbps"]},
         {"mtu", row["mtu"]}};
   return put_json(
-      files, folder + "/network_info.json",
+      directory, folder + "/network_info.json",
       {{"interfaces", std::move(interfaces)}, {"hostname", input.engine.trace().manifest().host}});
 }
 
-Result<void> write_os(const TraceInput& input, NewFiles& files, const std::string& folder) {
+Result<void> write_os(const TraceInput& input, const OutputDirectory& directory,
+                      const std::string& folder) {
   const store::Manifest& manifest = input.engine.trace().manifest();
   auto rows =
       rows_json(input, "SELECT os, kernel_build FROM snapshot_machines ORDER BY snapshot LIMIT 1");
@@ -205,14 +209,14 @@ Result<void> write_os(const TraceInput& input, NewFiles& files, const std::strin
     os["distribution"] = {
         {"name", rows->front()["os"]}, {"version", nullptr}, {"codename", nullptr}};
   }
-  return put_json(files, folder + "/os_info.json", os);
+  return put_json(directory, folder + "/os_info.json", os);
 }
 
 } // namespace
 
-Result<void> write_manifest(const TraceInput& input, const Options& options, NewFiles& files,
-                            const std::string& machine, std::span<const Stream> streams,
-                            const Written& written) {
+Result<void> write_manifest(const TraceInput& input, const Options& options,
+                            const OutputDirectory& directory, const std::string& machine,
+                            std::span<const Stream> streams, const Written& written) {
   const store::Manifest& manifest = input.engine.trace().manifest();
   Json value;
   if (options.era == Era::current)
@@ -230,23 +234,23 @@ Result<void> write_manifest(const TraceInput& input, const Options& options, New
                              "mono_to_real_offset_ns for nanoseconds since 1970."}};
   value["session"] = session_json(manifest);
   value["diagnostics"] = diagnostics_json(manifest, written);
-  return put_json(files, (written.session / "manifest.json").string(), value);
+  return put_json(directory, (written.session / "manifest.json").string(), value);
 }
 
-Result<void> write_system_spec(const TraceInput& input, NewFiles& files,
+Result<void> write_system_spec(const TraceInput& input, const OutputDirectory& directory,
                                const std::string& session) {
   const std::string folder = session + "/system_spec";
-  if (auto made = files.directory().make_folder(folder); !made)
+  if (auto made = directory.make_folder(folder); !made)
     return made;
-  if (auto done = write_row(input, files, folder + "/cpu_info.json", kProcessorSql); !done)
+  if (auto done = write_row(input, directory, folder + "/cpu_info.json", kProcessorSql); !done)
     return done;
-  if (auto done = write_row(input, files, folder + "/memory_info.json", kMemorySql); !done)
+  if (auto done = write_row(input, directory, folder + "/memory_info.json", kMemorySql); !done)
     return done;
-  if (auto done = write_disks(input, files, folder); !done)
+  if (auto done = write_disks(input, directory, folder); !done)
     return done;
-  if (auto done = write_interfaces(input, files, folder); !done)
+  if (auto done = write_interfaces(input, directory, folder); !done)
     return done;
-  return write_os(input, files, folder);
+  return write_os(input, directory, folder);
 }
 
 } // namespace iotrail::output::iotrc

@@ -35,27 +35,25 @@ const Column kNetReturn = {"return_value", "s32", "", "Result, or a negative err
                            "CASE WHEN NOT is_unfinished(result) THEN result END"};
 
 // The life of each socket. What a call does not say comes from the call that made the socket.
-std::string connection_rows(const Slice& slice) {
+std::string connection_rows() {
   return fmt::format(
       "WITH made AS (SELECT file, any_value(family) AS family, any_value(type) AS type FROM "
       "syscall_socket WHERE file <> 0 GROUP BY file), asked AS ("
-      "SELECT final_ns, ts_ns, op_id, pid, tid, file, 'SOCKET_CREATE' AS event_type, result AS fd, "
-      "0 AS address, NULL AS argument, duration_ns, result FROM {} "
-      "UNION ALL SELECT final_ns, ts_ns, op_id, pid, tid, file, CASE WHEN starts_with(call, "
-      "'accept') THEN "
+      "SELECT ts_ns, op_id, pid, tid, file, 'SOCKET_CREATE' AS event_type, result AS fd, 0 AS "
+      "address, NULL AS argument, duration_ns, result FROM syscall_socket "
+      "UNION ALL SELECT ts_ns, op_id, pid, tid, file, CASE WHEN starts_with(call, 'accept') THEN "
       "'ACCEPT' ELSE upper(call) END, CAST(fd AS BIGINT), address, "
-      "CASE WHEN call IN ('listen', 'shutdown') THEN argument END, duration_ns, result FROM {} "
-      "UNION ALL SELECT c.final_ns, c.ts_ns, c.op_id, c.pid, c.tid, c.file, 'CLOSE', CAST(c.fd AS "
-      "BIGINT), 0, "
-      "NULL, c.duration_ns, c.result FROM {} AS c WHERE c.file IN "
+      "CASE WHEN call IN ('listen', 'shutdown') THEN argument END, duration_ns, result FROM "
+      "syscall_connection "
+      "UNION ALL SELECT c.ts_ns, c.op_id, c.pid, c.tid, c.file, 'CLOSE', CAST(c.fd AS BIGINT), 0, "
+      "NULL, c.duration_ns, c.result FROM syscall_close AS c WHERE c.file IN "
       "(SELECT file FROM syscall_socket WHERE file <> 0 UNION ALL SELECT accepted FROM "
       "syscall_connection WHERE accepted <> 0)) "
       "SELECT a.ts_ns AS at_ns, a.*, m.family AS family, CASE WHEN m.file IS NOT NULL THEN "
       "flags_text('socket_type', m.type & 15) END AS sock_type, s.text AS text, "
       "p.comm AS command FROM asked AS a LEFT JOIN made AS m ON a.file = m.file LEFT JOIN strings "
-      "AS s ON a.address = s.string AND a.address <> 0 {} ORDER BY a.final_ns, a.ts_ns, a.op_id",
-      slice.table("syscall_socket"), slice.table("syscall_connection"),
-      slice.table("syscall_close"), program_join("p", "a.pid", "a.ts_ns"));
+      "AS s ON a.address = s.string AND a.address <> 0 {} ORDER BY a.ts_ns, a.op_id",
+      program_join("p", "a.pid", "a.ts_ns"));
 }
 
 constexpr std::string_view kLocal = "CASE WHEN event_type = 'BIND' THEN text END";
@@ -81,7 +79,7 @@ const AddressSql& address_sql() {
   return kSql;
 }
 
-Stream connections(Era era, const Slice& slice) {
+Stream connections(Era era) {
   const bool is_current = era == Era::current;
   const AddressSql& sql = address_sql();
   Stream stream{
@@ -96,8 +94,7 @@ Stream connections(Era era, const Slice& slice) {
                   kNetCommand,
                   {"domain", "string", "", "Address family.", "family"},
                   {"sock_type", "string", "", "Type of the socket.", "sock_type"}},
-      .rows = connection_rows(slice),
-      .events = {"syscall_socket", "syscall_connection", "syscall_close"}};
+      .rows = connection_rows()};
   if (!is_current)
     stream.columns.push_back({"protocol", "string", "", "Always empty.", "NULL"});
   const Column rest[] = {
@@ -122,7 +119,7 @@ Stream connections(Era era, const Slice& slice) {
   return stream;
 }
 
-Stream options(Era era, const Slice& slice) {
+Stream options(Era era) {
   const bool is_current = era == Era::current;
   Stream stream{
       .name = "nw_sockopt",
@@ -144,35 +141,32 @@ Stream options(Era era, const Slice& slice) {
                   {is_current ? "optval" : "option_value", "s64", "",
                    "The value, if it is a number.", "value"},
                   kNetReturn},
-      .rows = fmt::format("SELECT a.ts_ns AS at_ns, a.*, p.comm AS command FROM {} AS a "
-                          "{} ORDER BY a.final_ns, a.ts_ns, a.op_id",
-                          slice.table("syscall_sockopt"), program_join("p", "a.pid", "a.ts_ns")),
-      .events = {"syscall_sockopt"}};
+      .rows =
+          fmt::format("SELECT a.ts_ns AS at_ns, a.*, p.comm AS command FROM syscall_sockopt AS a "
+                      "{} ORDER BY a.ts_ns, a.op_id",
+                      program_join("p", "a.pid", "a.ts_ns"))};
   if (is_current)
     stream.columns.push_back(kMonoNs);
   return stream;
 }
 
-std::string drop_rows(const Slice& slice) {
+std::string drop_rows() {
   return fmt::format(
-      "WITH asked AS (SELECT final_ns, ts_ns, op_id, pid, 'PACKET_DROP' AS event_type, protocol AS "
-      "proto, "
+      "WITH asked AS (SELECT ts_ns, op_id, pid, 'PACKET_DROP' AS event_type, protocol AS proto, "
       "family, CASE direction WHEN 'received' THEN peer ELSE local END AS from_key, "
       "CASE direction WHEN 'received' THEN local ELSE peer END AS to_key, bytes, kernel_reason AS "
-      "reason, NULL AS state FROM {} "
-      "UNION ALL SELECT final_ns, ts_ns, op_id, pid, 'TCP_RETRANSMIT', 'TCP', family, local, peer, "
-      "0, 0, "
-      "state FROM {}) "
+      "reason, NULL AS state FROM net_drop "
+      "UNION ALL SELECT ts_ns, op_id, pid, 'TCP_RETRANSMIT', 'TCP', family, local, peer, 0, 0, "
+      "state FROM net_retransmit) "
       "SELECT a.ts_ns AS at_ns, a.*, f.text AS from_address, t.text AS to_address, p.comm AS "
       "command "
       "FROM asked AS a LEFT JOIN strings AS f ON a.from_key = f.string AND a.from_key <> 0 "
-      "LEFT JOIN strings AS t ON a.to_key = t.string AND a.to_key <> 0 {} ORDER BY "
-      "a.final_ns, a.ts_ns, a.op_id",
-      slice.table("net_drop"), slice.table("net_retransmit"),
+      "LEFT JOIN strings AS t ON a.to_key = t.string AND a.to_key <> 0 {} ORDER BY a.ts_ns, "
+      "a.op_id",
       program_join("p", "a.pid", "a.ts_ns"));
 }
 
-Stream drops(Era era, const Slice& slice) {
+Stream drops(Era era) {
   const bool is_current = era == Era::current;
   const AddressSql& sql = address_sql();
   Stream stream{
@@ -195,19 +189,17 @@ Stream drops(Era era, const Slice& slice) {
            {"drop_reason", "u32", "", "The kernel's number of the reason.", "reason"},
            {"tcp_state", "string", "", "State of the connection, of segments sent again.",
             "state"}},
-      .rows = drop_rows(slice),
-      .events = {"net_drop", "net_retransmit"}};
+      .rows = drop_rows()};
   if (is_current)
     stream.columns.push_back(kMonoNs);
   return stream;
 }
 
 // Calls that send and receive. Addresses are those of the call, else of the connection.
-Stream transfers(const Slice& slice) {
+Stream transfers() {
   const AddressSql& sql = address_sql();
-  constexpr std::string_view kPart =
-      "SELECT final_ns, ts_ns, op_id, pid, file, address, bytes_requested, "
-      "flags, duration_ns, result, {} AS sends FROM {}";
+  constexpr std::string_view kPart = "SELECT ts_ns, op_id, pid, file, address, bytes_requested, "
+                                     "flags, duration_ns, result, {} AS sends FROM {}";
   return {
       .name = "nw",
       .description = "Calls that send or receive.",
@@ -242,14 +234,12 @@ Stream transfers(const Slice& slice) {
           "LEFT JOIN strings AS s ON a.address = s.string AND a.address <> 0 {} WHERE NOT "
           "is_unfinished(a.result)) "
           "SELECT ts_ns AS at_ns, *, CASE WHEN NOT sends THEN peer END AS from_address, CASE WHEN "
-          "sends THEN peer END AS to_address FROM named ORDER BY final_ns, ts_ns, op_id",
-          fmt::format(kPart, "true", slice.table("syscall_send")),
-          fmt::format(kPart, "false", slice.table("syscall_receive")),
-          program_join("p", "a.pid", "a.ts_ns")),
-      .events = {"syscall_send", "syscall_receive"}};
+          "sends THEN peer END AS to_address FROM named ORDER BY ts_ns, op_id",
+          fmt::format(kPart, "true", "syscall_send"),
+          fmt::format(kPart, "false", "syscall_receive"), program_join("p", "a.pid", "a.ts_ns"))};
 }
 
-Stream polls(const Slice& slice) {
+Stream polls() {
   return {
       .name = "nw_epoll",
       .description = "Waits for sockets and other files.",
@@ -271,36 +261,34 @@ Stream polls(const Slice& slice) {
                   {"latency_ns", "u64", "nanoseconds", "Duration of the call.",
                    "CASE WHEN NOT is_unfinished(result) THEN duration_ns END"}},
       .rows = fmt::format(
-          "WITH asked AS (SELECT final_ns, ts_ns, op_id, pid, tid, 'EPOLL_CREATE' AS "
+          "WITH asked AS (SELECT ts_ns, op_id, pid, tid, 'EPOLL_CREATE' AS "
           "event_type, result AS epoll_fd, NULL AS target_fd, NULL AS operation, "
           "NULL AS events, NULL AS watched, NULL AS ready, NULL AS timeout_ms, "
-          "duration_ns, result FROM {} WHERE starts_with(call, "
-          "'epoll_create') UNION ALL SELECT final_ns, ts_ns, op_id, pid, tid, 'EPOLL_CTL', "
+          "duration_ns, result FROM syscall_descriptor WHERE starts_with(call, "
+          "'epoll_create') UNION ALL SELECT ts_ns, op_id, pid, tid, 'EPOLL_CTL', "
           "CAST(fd AS BIGINT), watched_fd, operation, "
           "nullif(flags_text('epoll', events), '0'), NULL, NULL, NULL, duration_ns, result FROM "
-          "{} UNION ALL SELECT final_ns, ts_ns, op_id, pid, tid, CASE WHEN "
+          "syscall_epoll_ctl UNION ALL SELECT ts_ns, op_id, pid, tid, CASE WHEN "
           "starts_with(call, 'epoll') THEN 'EPOLL_WAIT' WHEN "
           "contains(call, 'select') THEN 'SELECT' ELSE 'POLL' END, CASE WHEN "
           "starts_with(call, 'epoll') THEN CAST(fd AS BIGINT) END, NULL, NULL, "
           "NULL, watched, CASE WHEN result >= 0 THEN result END, "
           "CASE WHEN timeout_ns < 0 THEN -1 ELSE timeout_ns // 1000000 END, "
-          "duration_ns, result FROM {}) SELECT a.ts_ns AS at_ns, a.*, "
-          "p.comm AS command FROM asked AS a {} ORDER BY a.final_ns, a.ts_ns, a.op_id",
-          slice.table("syscall_descriptor"), slice.table("syscall_epoll_ctl"),
-          slice.table("syscall_poll"), program_join("p", "a.pid", "a.ts_ns")),
-      .events = {"syscall_descriptor", "syscall_epoll_ctl", "syscall_poll"}};
+          "duration_ns, result FROM syscall_poll) SELECT a.ts_ns AS at_ns, a.*, "
+          "p.comm AS command FROM asked AS a {} ORDER BY a.ts_ns, a.op_id",
+          program_join("p", "a.pid", "a.ts_ns"))};
 }
 
 } // namespace
 
-void add_network_streams(Era era, const Names&, const Slice& slice, std::vector<Stream>& all) {
+void add_network_streams(Era era, const Names&, std::vector<Stream>& all) {
   if (era == Era::seed)
-    all.push_back(transfers(slice));
-  all.push_back(connections(era, slice));
+    all.push_back(transfers());
+  all.push_back(connections(era));
   if (era == Era::seed)
-    all.push_back(polls(slice));
-  all.push_back(options(era, slice));
-  all.push_back(drops(era, slice));
+    all.push_back(polls());
+  all.push_back(options(era));
+  all.push_back(drops(era));
 }
 
 } // namespace iotrail::output::iotrc

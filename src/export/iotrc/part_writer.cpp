@@ -32,36 +32,36 @@ std::string date_name(std::uint64_t real_ns) {
                      t.tm_mday, t.tm_hour, t.tm_min, t.tm_sec, real_ns % kSecond / 1'000'000);
 }
 
-bool PartWriter::is_full(std::string_view line, std::uint64_t final_ns) const {
+bool PartWriter::is_full(std::string_view line, std::uint64_t at_ns) const {
   const PartLimits& limits = options_.limits;
   return part_rows_ >= limits.rows || part_bytes_ + line.size() > limits.size_bytes ||
-         (final_ns > part_begin_ns_ && final_ns - part_begin_ns_ > limits.age_ns);
+         (at_ns > part_begin_ns_ && at_ns - part_begin_ns_ > limits.age_ns);
 }
 
-Result<void> PartWriter::begin(std::uint64_t final_ns, std::uint64_t real_ns) {
-  if (auto made = files_.directory().make_folder(folder_); !made)
+Result<void> PartWriter::begin(std::uint64_t at_ns, std::uint64_t real_ns) {
+  if (auto made = directory_.make_folder(folder_); !made)
     return made;
-  auto file = CompressedFile::create(
-      files_.directory(),
-      files_.add(fmt::format("{}/{}_{}_{:04}.csv{}", folder_, name_, date_name(real_ns), ++number_,
-                             suffix_of(options_.compression))),
-      options_.compression);
+  auto file =
+      CompressedFile::create(directory_,
+                             fmt::format("{}/{}_{}_{:04}.csv{}", folder_, name_, date_name(real_ns),
+                                         ++number_, suffix_of(options_.compression)),
+                             options_.compression);
   if (!file)
     return std::unexpected(file.error());
   file_ = std::move(*file);
   file_->put(header_);
-  part_begin_ns_ = final_ns;
+  part_begin_ns_ = at_ns;
   part_rows_ = 0;
   part_bytes_ = header_.size();
   return {};
 }
 
-Result<void> PartWriter::put(std::string_view line, std::uint64_t final_ns, std::uint64_t real_ns) {
-  if (file_ && is_full(line, final_ns))
+Result<void> PartWriter::put(std::string_view line, std::uint64_t at_ns, std::uint64_t real_ns) {
+  if (file_ && is_full(line, at_ns))
     if (auto done = finish(); !done)
       return done;
   if (!file_)
-    if (auto begun = begin(final_ns, real_ns); !begun)
+    if (auto begun = begin(at_ns, real_ns); !begun)
       return begun;
   file_->put(line);
   part_bytes_ += line.size();

@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "base/result.hpp"
-#include "export/iotrc/new_files.hpp"
 #include "export/iotrc/tree.hpp"
 
 namespace iotrail::output::iotrc {
@@ -20,29 +19,28 @@ std::string date_name(std::uint64_t real_ns);
 // One stream as numbered files, each with the header. Without rows it makes no file.
 class PartWriter {
 public:
-  // `folder` ends in "/<stream>"; names of files begin with `name`, and count on from `number`.
-  PartWriter(NewFiles& files, const Options& options, std::string folder, std::string name,
-             std::string header, std::uint64_t number = 0)
-      : files_(files), options_(options), folder_(std::move(folder)), name_(std::move(name)),
-        header_(std::move(header)), number_(number) {}
+  // `folder` ends in "/<stream>"; names of files begin with `name`.
+  PartWriter(const OutputDirectory& directory, const Options& options, std::string folder,
+             std::string name, std::string header)
+      : directory_(directory), options_(options), folder_(std::move(folder)),
+        name_(std::move(name)), header_(std::move(header)) {}
 
-  // A line with its end. `final_ns` decides on the age of a file; `real_ns`, since 1970, names it.
-  Result<void> put(std::string_view line, std::uint64_t final_ns, std::uint64_t real_ns);
+  // A line with its end. `at_ns` of CLOCK_MONOTONIC, `real_ns` the same moment since 1970.
+  Result<void> put(std::string_view line, std::uint64_t at_ns, std::uint64_t real_ns);
   Result<void> finish();
   std::uint64_t rows() const { return rows_; }
-  std::uint64_t number() const { return number_; } // of the last file
 
 private:
-  bool is_full(std::string_view line, std::uint64_t final_ns) const;
-  Result<void> begin(std::uint64_t final_ns, std::uint64_t real_ns);
+  bool is_full(std::string_view line, std::uint64_t at_ns) const;
+  Result<void> begin(std::uint64_t at_ns, std::uint64_t real_ns);
 
-  NewFiles& files_;
+  const OutputDirectory& directory_;
   const Options& options_;
   std::string folder_;
   std::string name_;
   std::string header_;
   std::unique_ptr<CompressedFile> file_;
-  std::uint64_t number_;
+  std::uint64_t number_ = 0;
   std::uint64_t rows_ = 0;
   std::uint64_t part_rows_ = 0;
   std::uint64_t part_bytes_ = 0;

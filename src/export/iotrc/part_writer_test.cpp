@@ -26,13 +26,11 @@ protected:
   // Texts of the files that rows at these times make.
   std::vector<std::string> write(const std::vector<std::uint64_t>& times_ns) {
     const OutputDirectory directory(folder_);
-    NewFiles files(directory);
-    PartWriter parts(files, options_, "a/fs", "fs", "at\n");
+    PartWriter parts(directory, options_, "a/fs", "fs", "at\n");
     for (const std::uint64_t at : times_ns)
       EXPECT_TRUE(parts.put(std::to_string(at) + "\n", at, at));
     EXPECT_TRUE(parts.finish());
     EXPECT_EQ(parts.rows(), times_ns.size());
-    EXPECT_TRUE(files.commit());
     directory.keep();
     std::vector<fs::path> names;
     if (fs::exists(folder_ / "a/fs"))

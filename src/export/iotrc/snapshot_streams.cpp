@@ -34,8 +34,7 @@ const SnapshotSql& snapshot_sql() {
 
 } // namespace
 
-void add_process_streams(Era era, const Names& names, const Slice& slice,
-                         std::vector<Stream>& all) {
+void add_process_streams(Era era, const Names& names, std::vector<Stream>& all) {
   const bool is_current = era == Era::current;
   const SnapshotSql& sql = snapshot_sql();
   Stream stream{
@@ -56,26 +55,23 @@ void add_process_streams(Era era, const Names& names, const Slice& slice,
                   {"cpu_1h", "float", "percent", "Share of a CPU in an hour.", sql.cpu_1h},
                   {"status", "string", "", "State.", kStateSql}},
       .rows = fmt::format(
-          "SELECT s.begin_ns AS at_ns, e.final_ns AS final_ns, p.pid AS pid, p.name AS name, {} AS "
-          "cmdline, "
+          "SELECT s.begin_ns AS at_ns, p.pid AS pid, p.name AS name, {} AS cmdline, "
           "v.virtual_bytes "
           "AS virtual_bytes, p.resident_bytes AS resident_bytes, "
           "strftime(wall_clock(p.start_ns), '%Y-%m-%d %H:%M:%S') AS created, p.cpu_5s_permille, "
           "p.cpu_2m_permille, p.cpu_1h_permille, p.state AS state FROM snapshot_processes AS p "
-          "JOIN snapshots AS s ON p.snapshot = s.snapshot JOIN {} AS e ON e.snapshot = s.snapshot "
-          "LEFT JOIN (SELECT snapshot, pid, "
+          "JOIN snapshots AS s ON p.snapshot = s.snapshot LEFT JOIN (SELECT snapshot, pid, "
           "max(virtual_bytes) AS virtual_bytes FROM snapshot_process GROUP BY snapshot, pid) AS v "
           "ON "
-          "v.snapshot = p.snapshot AND v.pid = p.pid WHERE s.is_complete = 1 ORDER BY "
-          "e.final_ns, s.begin_ns, p.pid",
-          names.text("p.command"), slice.table("snapshot_end")),
-      .events = {"snapshot_end"}};
+          "v.snapshot = p.snapshot AND v.pid = p.pid WHERE s.is_complete = 1 ORDER BY s.begin_ns, "
+          "p.pid",
+          names.text("p.command"))};
   if (is_current)
     stream.columns.push_back(kMonoNs);
   all.push_back(std::move(stream));
 }
 
-Stream file_snapshot_stream(Era era, const Names& names, const Slice& slice) {
+Stream file_snapshot_stream(Era era, const Names& names) {
   const bool is_current = era == Era::current;
   const SnapshotSql& sql = snapshot_sql();
   Stream stream{
@@ -93,15 +89,11 @@ Stream file_snapshot_stream(Era era, const Names& names, const Slice& slice) {
                   {is_current ? "access_time" : "atime", "datetime", "", "Last access.",
                    sql.accessed}},
       .rows = fmt::format(
-          "SELECT s.begin_ns AS at_ns, e.final_ns AS final_ns, s.snapshot AS snapshot, {} AS name, "
-          "f.* EXCLUDE (snapshot, "
+          "SELECT s.begin_ns AS at_ns, s.snapshot AS snapshot, {} AS name, f.* EXCLUDE (snapshot, "
           "path) FROM snapshot_files AS f JOIN snapshots AS s ON f.snapshot = s.snapshot "
-          "JOIN {} AS e ON e.snapshot = s.snapshot "
           "WHERE s.is_complete = 1 AND (f.type = 'regular' OR (f.difference = 'removed' AND "
-          "coalesce(f.type, 'regular') = 'regular')) ORDER BY e.final_ns, s.begin_ns, s.snapshot, "
-          "f.path",
-          names.path("f.path"), slice.table("snapshot_end")),
-      .events = {"snapshot_end"}};
+          "coalesce(f.type, 'regular') = 'regular')) ORDER BY s.begin_ns, s.snapshot, f.path",
+          names.path("f.path"))};
   if (is_current)
     stream.columns.push_back(kMonoNs);
   return stream;

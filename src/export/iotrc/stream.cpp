@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "export/iotrc/stream.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
-
-#include "schema.hpp"
 
 namespace iotrail::output::iotrc {
 
@@ -38,33 +34,13 @@ std::string program_join(std::string_view alias, std::string_view pid, std::stri
                      alias, pid, at);
 }
 
-std::string Slice::table(std::string_view event) const {
-  const schema::Event* known = schema::find_event(event);
-  const bool has_end =
-      known != nullptr && std::ranges::any_of(known->fields, [](const auto& field) {
-        return field.name == std::string_view("duration_ns");
-      });
-  const std::string_view end = has_end ? "plus(ts_ns, duration_ns)" : "ts_ns";
-  if (from_ns == 0 && until_ns == UINT64_MAX)
-    return fmt::format("(SELECT *, {} AS final_ns FROM {})", end, event);
-  std::string sql =
-      fmt::format("(SELECT *, {0} AS final_ns FROM {1}(from_block := {2}) WHERE {0} >= {3}", end,
-                  event, first_block, from_ns);
-  if (until_ns != UINT64_MAX)
-    sql += fmt::format(" AND {} < {}", end, until_ns);
-  return sql + fmt::format(" UNION ALL SELECT *, {0} AS final_ns FROM {1}(from_block := {2}) "
-                           "WHERE {0} < {3})",
-                           end, event, new_block, from_ns);
-}
-
-std::vector<Stream> streams(Era era, const Names& names, const Slice& slice) {
+std::vector<Stream> streams(Era era, const Names& names) {
   std::vector<Stream> all;
-  add_file_streams(era, names, slice, all);
-  add_device_streams(era, names, slice, all);
-  add_network_streams(era, names, slice, all);
-  add_uring_streams(era, names, slice, all);
-  add_process_streams(era, names, slice, all);
-  all.push_back(file_snapshot_stream(era, names, slice));
+  add_file_streams(era, names, all);
+  add_device_streams(era, names, all);
+  add_network_streams(era, names, all);
+  add_uring_streams(era, names, all);
+  add_process_streams(era, names, all);
   return all;
 }
 

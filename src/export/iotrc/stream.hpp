@@ -28,24 +28,8 @@ struct Stream {
   std::string_view description;
   std::string_view wall_clock; // of the column with the date
   std::vector<Column> columns;
-  // SQL of a relation with the columns `at_ns` (CLOCK_MONOTONIC) and `final_ns`, in the order of the
-  // latter.
-  std::string rows;
-  std::vector<std::string_view> events; // tables that a slice restricts
-};
-
-// The rows of a stream that one pass over a trace writes. An event is final at its end: then
-// it gets its row in the trace. The default is all rows.
-struct Slice {
-  std::uint64_t from_ns = 0; // rows that became final from then on
-  std::uint64_t until_ns = UINT64_MAX;
-  std::size_t first_block = 0; // earlier blocks of the trace have no such rows
-  // No pass has seen blocks from here on. Their rows that became final before `from_ns` come late.
-  std::size_t new_block = 0;
-  std::uint64_t rows_before = 0; // of the stream
-
-  // The rows of an event, with the column `final_ns`.
-  std::string table(std::string_view event) const;
+  std::string
+      rows; // SQL of a relation with the column `at_ns` (CLOCK_MONOTONIC), in the order of time
 };
 
 // A text column of a stream's rows, or its pseudonym.
@@ -56,18 +40,17 @@ struct Names {
   std::string text(std::string_view sql) const;
 };
 
-// Of both eras: those that the tracer of that era wrote or documented, in the order of its
-// manifest. The last one is filesystem_snapshot.
-std::vector<Stream> streams(Era era, const Names& names, const Slice& slice);
+// Of both eras: those that the tracer of that era wrote or documented, in the order of its manifest.
+std::vector<Stream> streams(Era era, const Names& names);
 
 // Parts of these, by topic.
-void add_file_streams(Era era, const Names& names, const Slice& slice, std::vector<Stream>& all);
-void add_device_streams(Era era, const Names& names, const Slice& slice, std::vector<Stream>& all);
-void add_network_streams(Era era, const Names& names, const Slice& slice, std::vector<Stream>& all);
-void add_uring_streams(Era era, const Names& names, const Slice& slice, std::vector<Stream>& all);
-void add_process_streams(Era era, const Names& names, const Slice& slice, std::vector<Stream>& all);
+void add_file_streams(Era era, const Names& names, std::vector<Stream>& all);
+void add_device_streams(Era era, const Names& names, std::vector<Stream>& all);
+void add_network_streams(Era era, const Names& names, std::vector<Stream>& all);
+void add_uring_streams(Era era, const Names& names, std::vector<Stream>& all);
+void add_process_streams(Era era, const Names& names, std::vector<Stream>& all);
 // Rows of each snapshot are files of their own: the relation has the column `snapshot`.
-Stream file_snapshot_stream(Era era, const Names& names, const Slice& slice);
+Stream file_snapshot_stream(Era era, const Names& names);
 
 // What many have.
 inline constexpr std::string_view kEventClock =

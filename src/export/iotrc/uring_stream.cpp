@@ -9,26 +9,23 @@ namespace iotrail::output::iotrc {
 namespace {
 
 // An operation is a row of submission and one of completion; a call of io_uring_enter is a row too.
-std::string uring_rows(const Names& names, const Slice& slice) {
+std::string uring_rows(const Names& names) {
   return fmt::format(
-      "WITH operations AS (SELECT *, plus(ts_ns, duration_ns) AS end_ns FROM {2} WHERE "
+      "WITH operations AS (SELECT *, plus(ts_ns, duration_ns) AS end_ns FROM async_operation WHERE "
       "starts_with(call, 'IORING_OP_')), "
-      "asked AS (SELECT final_ns, ts_ns AS at_ns, 'ENTER' AS event_type, op_id, pid, tid, cpu, fd "
-      "AS "
+      "asked AS (SELECT ts_ns AS at_ns, 'ENTER' AS event_type, op_id, pid, tid, cpu, fd AS "
       "ring_fd, "
       "NULL AS ring, to_submit, min_complete, nullif(flags_text('uring', flags), '0') AS "
       "enter_flags, "
       "NULL AS request, NULL AS user_data, NULL AS call, NULL AS fd, NULL AS bytes_requested, NULL "
       "AS position, NULL AS sqe_flags, result, NULL AS submit_ns, NULL AS complete_ns, "
       "duration_ns, "
-      "NULL AS is_async, submissions_left, completions_ready, 0 AS file FROM {3} "
-      "UNION ALL SELECT final_ns, ts_ns, 'SUBMIT', op_id, pid, tid, cpu, NULL, ring, NULL, NULL, "
-      "NULL, "
+      "NULL AS is_async, submissions_left, completions_ready, 0 AS file FROM syscall_uring_enter "
+      "UNION ALL SELECT ts_ns, 'SUBMIT', op_id, pid, tid, cpu, NULL, ring, NULL, NULL, NULL, "
       "op_id, user_data, call, fd, bytes_requested, position, nullif(flags_text('sqe', flags), "
       "'0'), NULL, "
       "ts_ns, NULL, NULL, NULL, NULL, NULL, file FROM operations "
-      "UNION ALL SELECT final_ns, end_ns, 'COMPLETE', op_id, pid, tid, NULL, NULL, ring, NULL, "
-      "NULL, NULL, "
+      "UNION ALL SELECT end_ns, 'COMPLETE', op_id, pid, tid, NULL, NULL, ring, NULL, NULL, NULL, "
       "op_id, user_data, call, fd, bytes_requested, position, nullif(flags_text('sqe', flags), "
       "'0'), result, "
       "ts_ns, end_ns, duration_ns, "
@@ -38,10 +35,10 @@ std::string uring_rows(const Names& names, const Slice& slice) {
       "errno, {0} AS name, nullif(f.inode, 0) AS inode, f.device AS device, f.file_system AS "
       "file_system, p.comm AS command "
       "FROM asked AS a LEFT JOIN files AS f ON a.file = f.file AND a.file <> 0 {1} ORDER BY "
-      "a.final_ns, a.at_ns, a.op_id, a.event_type DESC",
+      "a.at_ns, "
+      "a.op_id, a.event_type DESC",
       names.path("nullif(path_at(CAST(a.file AS UINTEGER), a.at_ns), '')"),
-      program_join("p", "a.pid", "a.at_ns"), slice.table("async_operation"),
-      slice.table("syscall_uring_enter"));
+      program_join("p", "a.pid", "a.at_ns"));
 }
 
 Column empty(std::string_view name, std::string_view type) {
@@ -53,7 +50,7 @@ Column value(std::string_view name, std::string_view type, std::string_view sql)
 
 } // namespace
 
-void add_uring_streams(Era era, const Names& names, const Slice& slice, std::vector<Stream>& all) {
+void add_uring_streams(Era era, const Names& names, std::vector<Stream>& all) {
   if (era == Era::current)
     return;
   all.push_back(
@@ -107,8 +104,7 @@ void add_uring_streams(Era era, const Names& names, const Slice& slice, std::vec
             value("fs_type", "string",
                   "CASE WHEN file_system LIKE 'ext_' THEN 'EXT2/3/4' ELSE "
                   "upper(nullif(file_system, '')) END")},
-       .rows = uring_rows(names, slice),
-       .events = {"async_operation", "syscall_uring_enter"}});
+       .rows = uring_rows(names)});
 }
 
 } // namespace iotrail::output::iotrc
