@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`export --to otf2`: its own library's programs read what the trace has."""
+import collections
 import json
 import re
 
@@ -34,7 +35,7 @@ with otf2.reader.open(sys.argv[1]) as trace:
             assert event.handle not in open_handles
             open_handles.add(event.handle)
         elif kind == "IoDestroyHandle":
-            open_handles.remove(event.handle)
+            open_handles.discard(event.handle)
         elif kind == "IoOperationBegin":
             is_device = event.handle.io_paradigm.identification == "BLOCK"
             flags = str(event.handle.io_handle_flags)
@@ -77,9 +78,8 @@ class Otf2(export_fixture.ExportTest):
             requests = f"choice_text('block', flags) = '{name}'"
             self.assertEqual((counts.get(f"device {mode}", 0), sums.get(f"device {mode}", 0)),
                              (self.sum_of("1", "requests", requests), self.sum_of("bytes", "requests", requests)), mode)
-        self.assertEqual(found["kinds"]["IoCreateHandle"],
-                         self.sum_of("1", "operations", "is_asked(layer) AND opens(class) AND error = 0 AND file <> 0"))
-        self.assertGreaterEqual(found["kinds"]["IoDestroyHandle"], 2)
+        self.assertGreaterEqual(found["kinds"]["IoCreateHandle"], self.sum_of("1", "operations", "is_asked(layer) AND opens(class) AND error = 0 AND file <> 0"))
+        self.assertEqual(found["kinds"]["IoDestroyHandle"], self.sum_of("1", "operations", "is_asked(layer) AND closes(class) AND error = 0"))
         self.assertGreater(found["shared"], 0, "no operation is in calls and in the kernel's locations")
         self.assertGreater(found["causes"], 0)
         # 50 reads ask for 1000, 1008, ... bytes.
@@ -105,6 +105,66 @@ class Otf2(export_fixture.ExportTest):
         missing = harness.run(harness.IOTRAIL, "export", self.trace, "--to", "otf2", "-o", self.folder / "no/t.otf2")
         self.assertEqual(missing.returncode, 1)
         self.assertFalse((self.folder / "no").exists())
+
+
+HANDLES = """
+import fcntl, os, sys
+os.chdir(sys.argv[1])
+for n in range(40):
+    file = os.open(f"f{n}", os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_DSYNC, 0o600)
+    os.write(file, b"x" * 100)
+    os.lseek(file, n, os.SEEK_SET)
+    os.lseek(file, -10, os.SEEK_END)
+    other = os.dup(file)
+    os.dup2(other, 100)
+    os.dup2(other, 100)
+    fcntl.fcntl(file, fcntl.F_SETFL, os.O_APPEND | os.O_NONBLOCK)
+    fcntl.fcntl(file, fcntl.F_SETFD, fcntl.FD_CLOEXEC)
+    fcntl.flock(file, fcntl.LOCK_EX)
+    rival = os.open(f"f{n}", os.O_RDONLY)
+    try:
+        fcntl.flock(rival, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        pass
+    fcntl.flock(file, fcntl.LOCK_UN)
+    fcntl.lockf(file, fcntl.LOCK_EX, 10)
+    fcntl.lockf(file, fcntl.LOCK_UN, 10)
+    for one in (other, 100, rival, file):
+        os.close(one)
+    for one in os.pipe():
+        os.close(one)
+    os.unlink(f"f{n}")
+"""
+
+
+class Handles(harness.AcceptanceTest):
+    def test_what_a_program_does_to_its_descriptors(self):
+        self.require_program("otf2-print")
+        recording = self.record("python3", "-c", HANDLES, self.folder)
+        self.require(recording, "syscall")
+        archive = self.folder / "h.otf2"
+        done = harness.run(harness.IOTRAIL, "export", recording.path, "--to", "otf2", "-o", archive)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        definitions = harness.run("otf2-print", "--show-global-defs", archive / "trace.otf2").stdout
+        printed = harness.run("otf2-print", archive / "trace.otf2").stdout
+        ours_only = rf'^IO_HANDLE +(\d+) +Name: "[^"]*" <\d+>, File: "file://(?:{re.escape(str(self.folder))}/f|pipe:)'
+        handles = set(re.findall(ours_only, definitions, re.M))
+        ours, results, modes = collections.Counter(), [], collections.Counter()
+        for kind, text in re.findall(r"^(IO_\w+) +\d+ +\d+ +(.*)$", printed, re.M):
+            named = re.match(r'(?:Old )?Handle: ".*?" <(\d+)>', text)
+            if (named and named[1] in handles) or (kind == "IO_DELETE_FILE" and f"{self.folder}/f" in text):
+                ours[kind] += 1
+                results += map(int, re.findall(r"Offset Result: (\d+)", text))
+                modes.update(re.findall(r"Access Mode: (\w+)", text))
+        self.assertEqual(ours["IO_SEEK"], 80)
+        self.assertEqual(ours["IO_CREATE_HANDLE"], 40 + 40 + 80, "files twice, and both ends of a pipe")
+        self.assertEqual(ours["IO_DUPLICATE_HANDLE"], 120)
+        self.assertEqual(ours["IO_DESTROY_HANDLE"], 40 * (4 + 2 + 1), "a dup2 ends the handle that had the number")
+        self.assertEqual(ours["IO_CHANGE_FLAGS"], 80)
+        self.assertEqual(ours["IO_DELETE_FILE"], 40)
+        self.assertEqual((ours["IO_ACQUIRE_LOCK"], ours["IO_RELEASE_LOCK"], ours["IO_TRY_LOCK"]), (80, 80, 40))
+        self.assertEqual(sorted(results), sorted([*range(40), *[90] * 40]))
+        self.assertEqual(modes, {"READ_WRITE": 40, "READ_ONLY": 40 + 40, "WRITE_ONLY": 40})
 
 
 if __name__ == "__main__":

@@ -11,6 +11,8 @@ namespace {
 
 constexpr std::uint64_t kTicksPerSecond = 1'000'000'000;
 constexpr const char* kArchiveName = "trace";
+constexpr OTF2_IoParadigmRef kOtf2Posix = 0;
+constexpr OTF2_IoParadigmRef kOtf2Block = 1;
 
 struct AttributeName {
   const char* name;
@@ -29,6 +31,7 @@ constexpr AttributeName kOtf2Attributes[] = {
     {"cause", "Operation that caused a request, the one with the smallest number.",
      OTF2_TYPE_UINT64},
     {"causes", "How many operations caused a request.", OTF2_TYPE_UINT64},
+    {"fd", "Descriptor.", OTF2_TYPE_UINT64},
 };
 
 OTF2_FlushType flush_always(void*, OTF2_FileType, OTF2_LocationRef, void*, bool) {
@@ -82,10 +85,10 @@ void Otf2Archive::define_common() {
   check(OTF2_GlobalDefWriter_WriteSystemTreeNode(definitions_, 0, string("recorded machine"),
                                                  string("node"), OTF2_UNDEFINED_SYSTEM_TREE_NODE));
   check(OTF2_GlobalDefWriter_WriteIoParadigm(
-      definitions_, 0, string("POSIX"), string("POSIX I/O"), OTF2_IO_PARADIGM_CLASS_SERIAL,
+      definitions_, kOtf2Posix, string("POSIX"), string("POSIX I/O"), OTF2_IO_PARADIGM_CLASS_SERIAL,
       OTF2_IO_PARADIGM_FLAG_OS, 0, nullptr, nullptr, nullptr));
   check(OTF2_GlobalDefWriter_WriteIoParadigm(
-      definitions_, 1, string("BLOCK"), string("requests of block devices"),
+      definitions_, kOtf2Block, string("BLOCK"), string("requests of block devices"),
       OTF2_IO_PARADIGM_CLASS_SERIAL, OTF2_IO_PARADIGM_FLAG_OS, 0, nullptr, nullptr, nullptr));
 }
 
@@ -144,12 +147,13 @@ OTF2_IoFileRef Otf2Archive::file(const std::string& name) {
   return known->second;
 }
 
-OTF2_IoHandleRef Otf2Archive::handle(OTF2_IoFileRef file, bool is_kernel, bool is_created) {
+OTF2_IoHandleRef Otf2Archive::handle(OTF2_IoFileRef file, bool is_kernel, bool is_created,
+                                     std::string_view name) {
   const OTF2_IoHandleRef id = handles_++;
-  check(OTF2_GlobalDefWriter_WriteIoHandle(definitions_, id, string(""), file, is_kernel ? 1 : 0,
-                                           is_created ? OTF2_IO_HANDLE_FLAG_NONE
-                                                      : OTF2_IO_HANDLE_FLAG_PRE_CREATED,
-                                           OTF2_UNDEFINED_COMM, OTF2_UNDEFINED_IO_HANDLE));
+  check(OTF2_GlobalDefWriter_WriteIoHandle(
+      definitions_, id, string(name), file, is_kernel ? kOtf2Block : kOtf2Posix,
+      is_created ? OTF2_IO_HANDLE_FLAG_NONE : OTF2_IO_HANDLE_FLAG_PRE_CREATED, OTF2_UNDEFINED_COMM,
+      OTF2_UNDEFINED_IO_HANDLE));
   if (!is_created)
     check(OTF2_GlobalDefWriter_WriteIoPreCreatedHandleState(
         definitions_, id, OTF2_IO_ACCESS_MODE_READ_WRITE, OTF2_IO_STATUS_FLAG_NONE));
@@ -212,37 +216,53 @@ Otf2Location::~Otf2Location() {
                                                     OTF2_LOCATION_TYPE_CPU_THREAD, events, group_));
 }
 
-void Otf2Location::wait(std::uint64_t ts_ns, What what, std::uint32_t ref, std::uint64_t bytes,
-                        std::uint64_t matching) {
-  waiting_.push({ts_ns, numbers_++, what, ref, bytes, matching});
+void Otf2Location::change(std::uint64_t end_ns, const Otf2Change& change) {
+  waiting_.push({end_ns, numbers_++, change});
 }
 
 void Otf2Location::write_until(std::uint64_t ts_ns) {
   while (!waiting_.empty() && waiting_.top().ts_ns <= ts_ns) {
-    write(waiting_.top());
+    write(waiting_.top().ts_ns, waiting_.top().change);
     waiting_.pop();
   }
 }
 
-void Otf2Location::write(const Waiting& end) {
-  archive_.saw(end.ts_ns);
-  switch (end.what) {
-  case What::leave:
-    archive_.check(OTF2_EvtWriter_Leave(writer_, nullptr, end.ts_ns, end.ref));
-    return;
-  case What::complete:
-    archive_.check(OTF2_EvtWriter_IoOperationComplete(writer_, nullptr, end.ts_ns, end.ref,
-                                                      end.bytes, end.matching));
-    return;
-  case What::create:
-    archive_.check(OTF2_EvtWriter_IoCreateHandle(
-        writer_, nullptr, end.ts_ns, end.ref, OTF2_IO_ACCESS_MODE_READ_WRITE,
-        OTF2_IO_CREATION_FLAG_NONE, OTF2_IO_STATUS_FLAG_NONE));
-    return;
-  case What::destroy:
-    archive_.check(OTF2_EvtWriter_IoDestroyHandle(writer_, nullptr, end.ts_ns, end.ref));
-    return;
+void Otf2Location::write(std::uint64_t ts_ns, const Otf2Change& change) {
+  archive_.saw(ts_ns);
+  archive_.check(put(ts_ns, change));
+}
+
+OTF2_ErrorCode Otf2Location::put(std::uint64_t ts_ns, const Otf2Change& change) {
+  using enum Otf2What;
+  switch (change.what) {
+  case leave:
+    return OTF2_EvtWriter_Leave(writer_, nullptr, ts_ns, change.ref);
+  case complete:
+    return OTF2_EvtWriter_IoOperationComplete(writer_, nullptr, ts_ns, change.ref, change.number,
+                                              change.matching);
+  case create:
+    return OTF2_EvtWriter_IoCreateHandle(writer_, nullptr, ts_ns, change.ref, change.access,
+                                         change.creation, change.status);
+  case duplicate:
+    return OTF2_EvtWriter_IoDuplicateHandle(writer_, nullptr, ts_ns, change.ref, change.duplicate,
+                                            change.status);
+  case destroy:
+    return OTF2_EvtWriter_IoDestroyHandle(writer_, nullptr, ts_ns, change.ref);
+  case seek:
+    return OTF2_EvtWriter_IoSeek(writer_, nullptr, ts_ns, change.ref, change.offset, change.whence,
+                                 change.number);
+  case change_status:
+    return OTF2_EvtWriter_IoChangeStatusFlags(writer_, nullptr, ts_ns, change.ref, change.status);
+  case delete_file:
+    return OTF2_EvtWriter_IoDeleteFile(writer_, nullptr, ts_ns, kOtf2Posix, change.ref);
+  case acquire:
+    return OTF2_EvtWriter_IoAcquireLock(writer_, nullptr, ts_ns, change.ref, change.lock);
+  case release:
+    return OTF2_EvtWriter_IoReleaseLock(writer_, nullptr, ts_ns, change.ref, change.lock);
+  case try_lock:
+    return OTF2_EvtWriter_IoTryLock(writer_, nullptr, ts_ns, change.ref, change.lock);
   }
+  return OTF2_SUCCESS;
 }
 
 void Otf2Location::enter(std::uint64_t ts_ns, std::uint64_t end_ns, OTF2_RegionRef region,
@@ -252,7 +272,7 @@ void Otf2Location::enter(std::uint64_t ts_ns, std::uint64_t end_ns, OTF2_RegionR
   write_until(ts_ns);
   archive_.saw(ts_ns);
   archive_.check(OTF2_EvtWriter_Enter(writer_, attributes.get(), ts_ns, region));
-  wait(end_ns, What::leave, region);
+  change(end_ns, {.what = Otf2What::leave, .ref = region});
 }
 
 void Otf2Location::operate(std::uint64_t ts_ns, std::uint64_t end_ns,
@@ -263,7 +283,10 @@ void Otf2Location::operate(std::uint64_t ts_ns, std::uint64_t end_ns,
   archive_.check(OTF2_EvtWriter_IoOperationBegin(writer_, nullptr, ts_ns, operation.handle,
                                                  operation.mode, OTF2_IO_OPERATION_FLAG_NONE,
                                                  operation.requested, matching));
-  wait(end_ns, What::complete, operation.handle, operation.moved, matching);
+  change(end_ns, {.what = Otf2What::complete,
+                  .ref = operation.handle,
+                  .number = operation.moved,
+                  .matching = matching});
 }
 
 void Otf2Location::operate_beside(std::uint64_t ts_ns, std::uint64_t end_ns,
@@ -278,15 +301,10 @@ void Otf2Location::operate_beside(std::uint64_t ts_ns, std::uint64_t end_ns,
       OTF2_IO_OPERATION_FLAG_NON_BLOCKING, operation.requested, matching));
   archive_.check(
       OTF2_EvtWriter_IoOperationIssued(writer_, nullptr, ts_ns, operation.handle, matching));
-  wait(end_ns, What::complete, operation.handle, operation.moved, matching);
-}
-
-void Otf2Location::create_handle(std::uint64_t end_ns, OTF2_IoHandleRef handle) {
-  wait(end_ns, What::create, handle);
-}
-
-void Otf2Location::destroy_handle(std::uint64_t end_ns, OTF2_IoHandleRef handle) {
-  wait(end_ns, What::destroy, handle);
+  change(end_ns, {.what = Otf2What::complete,
+                  .ref = operation.handle,
+                  .number = operation.moved,
+                  .matching = matching});
 }
 
 } // namespace iotrail::output

@@ -31,7 +31,8 @@ enum class Otf2Attribute : std::uint8_t {
   path,
   operation,
   cause,
-  causes
+  causes,
+  descriptor
 };
 
 class Otf2Archive {
@@ -46,8 +47,9 @@ public:
   OTF2_RegionRef region(std::string_view layer, const std::string& name, bool is_io);
   OTF2_LocationGroupRef process(std::uint64_t pid, const std::string& name);
   OTF2_IoFileRef file(const std::string& name);
-  // A handle that is open from the begin to the end, or one that events create.
-  OTF2_IoHandleRef handle(OTF2_IoFileRef file, bool is_kernel, bool is_created);
+  // A handle that is open from the begin on, or one that an event creates.
+  OTF2_IoHandleRef handle(OTF2_IoFileRef file, bool is_kernel, bool is_created,
+                          std::string_view name = "");
 
   // Writes all definitions that are left, then closes. `to_real_ns`, added to the clock of the
   // events, makes the time of day.
@@ -103,6 +105,35 @@ struct Otf2Operation {
   std::uint64_t moved = 0;
 };
 
+enum class Otf2What : std::uint8_t {
+  leave,
+  complete,
+  create,
+  duplicate,
+  destroy,
+  seek,
+  change_status,
+  delete_file,
+  acquire,
+  release,
+  try_lock
+};
+
+// What a call does to a handle, at its end.
+struct Otf2Change {
+  Otf2What what;
+  std::uint32_t ref = 0; // a region, a handle, or the file to delete
+  OTF2_IoHandleRef duplicate = 0;
+  OTF2_IoAccessMode access = OTF2_IO_ACCESS_MODE_READ_WRITE;
+  OTF2_IoCreationFlag creation = OTF2_IO_CREATION_FLAG_NONE;
+  OTF2_IoStatusFlag status = OTF2_IO_STATUS_FLAG_NONE;
+  OTF2_IoSeekOption whence = OTF2_IO_SEEK_FROM_START;
+  OTF2_LockType lock = OTF2_LOCK_EXCLUSIVE;
+  std::int64_t offset = 0;
+  std::uint64_t number = 0; // bytes moved, or the new position
+  std::uint64_t matching = 0;
+};
+
 // A sequence of events. Begins come in the order of time; ends wait until their time has come.
 class Otf2Location {
 public:
@@ -118,28 +149,22 @@ public:
   // Beside others, in no region.
   void operate_beside(std::uint64_t ts_ns, std::uint64_t end_ns, const Otf2Operation& operation,
                       Otf2Attributes& attributes);
-  // At the end of the region just entered.
-  void create_handle(std::uint64_t end_ns, OTF2_IoHandleRef handle);
-  void destroy_handle(std::uint64_t end_ns, OTF2_IoHandleRef handle);
+  // At the end of the region just entered. Of several with one end, the last comes first.
+  void change(std::uint64_t end_ns, const Otf2Change& change);
 
 private:
-  enum class What : std::uint8_t { leave, complete, create, destroy };
   struct Waiting {
     std::uint64_t ts_ns;
     std::uint64_t number; // later begins end first
-    What what;
-    std::uint32_t ref; // a region or a handle
-    std::uint64_t bytes;
-    std::uint64_t matching;
+    Otf2Change change;
     bool operator<(const Waiting& other) const { // the top of the queue is the largest
       return std::tie(ts_ns, other.number) > std::tie(other.ts_ns, number);
     }
   };
 
   void write_until(std::uint64_t ts_ns);
-  void write(const Waiting& end);
-  void wait(std::uint64_t ts_ns, What what, std::uint32_t ref, std::uint64_t bytes = 0,
-            std::uint64_t matching = 0);
+  void write(std::uint64_t ts_ns, const Otf2Change& change);
+  OTF2_ErrorCode put(std::uint64_t ts_ns, const Otf2Change& change);
 
   Otf2Archive& archive_;
   std::string name_;

@@ -13,7 +13,10 @@
 #include "base/capped_sum.hpp"
 #include "export/model/timeline.hpp"
 #include "export/otf2/otf2_archive.hpp"
+#include "export/otf2/otf2_changes.hpp"
+#include "export/otf2/otf2_details.hpp"
 #include "export/otf2/otf2_handles.hpp"
+#include "export/otf2/otf2_span.hpp"
 #include "export/trace_rows.hpp"
 #include "text/printable.hpp"
 #endif
@@ -32,15 +35,19 @@ constexpr std::uint64_t kDevicesKey = UINT64_MAX;
 
 // One track after the other, so that few locations are open at a time.
 constexpr std::string_view kOtf2SpansSql = R"(
-WITH requests AS ({})
+WITH details AS ({})
 SELECT t.track, t.track_name, t.layer, t.name, is_asked(t.layer), t.op_id, t.parent_op, t.pid,
 t.tid, t.ts_ns, t.duration_ns, t.bytes, t.error, t.path, p.comm, t.device, t.file,
 CASE WHEN opens(t.class) THEN 'open' WHEN closes(t.class) THEN 'close' WHEN reads(t.class) THEN
 'read' WHEN writes(t.class) THEN 'write' WHEN is_sync(t.class) THEN 'flush'
-ELSE '' END AS does, r.requested FROM timeline_spans AS t LEFT JOIN programs AS p ON t.pid =
-p.program_pid LEFT JOIN requests AS r ON t.event = r.event AND t.op_id = r.op_id AND t.ts_ns =
-r.ts_ns ORDER BY t.track, CASE WHEN t.track = 'device' THEN 0 ELSE t.pid END, CASE WHEN t.track =
-'thread' THEN t.tid ELSE 0 END, t.device, t.ts_ns, t.duration_ns DESC, t.depth, t.op_id)";
+ELSE '' END AS does, r.requested, r.what, r.fd, r.result, r.flags, r.argument, r.lock, r.whence,
+r.position, r.first_fd, r.last_fd, r.read_fd, r.write_fd, n.path FROM timeline_spans AS t LEFT JOIN
+programs AS p ON t.pid = p.program_pid LEFT JOIN details AS r ON t.event = r.event AND t.op_id =
+r.op_id AND t.ts_ns = r.ts_ns LEFT JOIN (SELECT pid, ts_ns, any_value(path) AS path FROM
+all_path_calls WHERE call IN ('unlink', 'unlinkat', 'remove') GROUP BY ALL) AS n ON r.what = 'delete'
+AND t.pid = n.pid AND t.ts_ns = n.ts_ns ORDER BY t.track, CASE WHEN t.track = 'device' THEN 0 ELSE
+t.pid END, CASE WHEN t.track = 'thread' THEN t.tid ELSE 0 END, t.device, t.ts_ns, t.duration_ns
+DESC, t.depth, t.op_id)";
 enum class Otf2Column : std::uint8_t {
   track,
   track_name,
@@ -60,62 +67,25 @@ enum class Otf2Column : std::uint8_t {
   device,
   file,
   does,
-  requested
+  requested,
+  what,
+  fd,
+  result,
+  flags,
+  argument,
+  lock,
+  whence,
+  position,
+  first_fd,
+  last_fd,
+  read_fd,
+  write_fd,
+  deleted
 };
 
 constexpr std::string_view kOtf2CausesSql =
     "SELECT device, issued_ns, min(op_id), count(DISTINCT op_id) FROM links WHERE op_id <> 0 AND "
     "issued_ns IS NOT NULL AND completed_ns IS NOT NULL GROUP BY device, issued_ns";
-
-// What calls asked for: only the tables of their events have it.
-std::string requests_sql(const store::TraceReader& trace) {
-  std::vector<std::string> parts = {
-      "SELECT '' AS event, CAST(0 AS UBIGINT) AS op_id, CAST(0 AS UBIGINT) AS ts_ns, CAST(0 AS "
-      "UBIGINT) AS requested WHERE false"};
-  for (const store::TableInfo& table : trace.tables()) {
-    const store::ColumnInfo* requested = table.column(schema::Role::requested);
-    const store::ColumnInfo* op = table.column(schema::Role::op);
-    const store::ColumnInfo* time = table.column(schema::Role::time);
-    if (requested == nullptr || op == nullptr || time == nullptr)
-      continue;
-    parts.push_back(fmt::format(
-        "SELECT {}, TRY_CAST({} AS UBIGINT), TRY_CAST({} AS UBIGINT), max(TRY_CAST({} AS "
-        "UBIGINT)) FROM {} GROUP BY 2, 3",
-        analysis::sql_literal(table.name), analysis::sql_name(op->name),
-        analysis::sql_name(time->name), analysis::sql_name(requested->name),
-        analysis::sql_name(table.name)));
-  }
-  return fmt::format("{}", fmt::join(parts, " UNION ALL "));
-}
-
-struct Otf2Span {
-  std::string_view track;
-  std::string_view layer;
-  std::string name;
-  bool is_asked = false;
-  std::uint64_t op = 0;
-  std::uint64_t parent_op = 0;
-  std::uint64_t pid = 0;
-  std::uint64_t tid = 0;
-  std::uint64_t begin_ns = 0;
-  std::uint64_t end_ns = 0;
-  std::optional<std::uint64_t> bytes{};
-  std::int64_t error = 0;
-  std::string path;
-  std::string process;
-  std::string device_name;
-  std::uint64_t device = 0;
-  std::uint64_t file = 0;
-  std::string_view does;
-  std::uint64_t requested = 0;
-
-  bool is_device() const { return track == "device"; }
-  bool is_io() const {
-    const bool is_flush = does == "flush";
-    return (does == "read" || does == "write" || is_flush) &&
-           (is_device() || (is_asked && (file != 0 || is_flush)));
-  }
-};
 
 Otf2Span otf2_span(const TraceRow& row) {
   const auto at = [](Otf2Column column) { return static_cast<std::size_t>(column); };
@@ -135,7 +105,21 @@ Otf2Span otf2_span(const TraceRow& row) {
                 .device_name = printable(row.text(at(track_name))),
                 .device = row.number(at(device)),
                 .file = row.number(at(file)),
-                .does = row.text(at(does))};
+                .does = row.text(at(does)),
+                .what = row.text(at(what)),
+                .result = row.signed_number(at(result)),
+                .flags = row.number(at(flags)),
+                .argument = row.number(at(argument)),
+                .lock = row.text(at(lock)),
+                .whence = row.text(at(whence)),
+                .position = row.signed_number(at(position)),
+                .first_fd = row.number(at(first_fd)),
+                .last_fd = row.number(at(last_fd)),
+                .read_fd = row.signed_number(at(read_fd)),
+                .write_fd = row.signed_number(at(write_fd)),
+                .deleted = printable(row.text(at(deleted)))};
+  if (!row.is_null(at(fd)))
+    span.fd = row.signed_number(at(fd));
   span.end_ns = capped_sum(span.begin_ns, row.number(at(duration)));
   if (!row.is_null(at(bytes)))
     span.bytes = row.number(at(bytes));
@@ -238,6 +222,8 @@ private:
       attributes.put_signed(error, span.error);
     if (!span.path.empty())
       attributes.put(path, span.path);
+    if (span.fd >= 0)
+      attributes.put(descriptor, static_cast<std::uint64_t>(span.fd));
     const auto found = causes_.find({span.device, span.begin_ns});
     if (!span.is_device() || found == causes_.end())
       return;
@@ -253,12 +239,8 @@ private:
                                             : OTF2_IO_OPERATION_MODE_FLUSH;
     operation.handle = span.is_device()
                            ? handles_.of_device(span.device, span.device_name)
-                           : handles_.used(span.pid, span.file, span.begin_ns, path_of(span));
+                           : handles_.used(span.descriptor(), span.begin_ns, path_of(span));
     return operation;
-  }
-
-  static std::string path_of(const Otf2Span& span) {
-    return span.path.empty() ? fmt::format("file {}", span.file) : span.path;
   }
 
   void add_beside(const Otf2Span& span) {
@@ -278,17 +260,8 @@ private:
                     archive_.region(span.layer, span.name, span.is_io()), attributes);
     if (span.is_io())
       location->operate(span.begin_ns, span.end_ns, operation_of(span));
-    else if (span.is_asked && span.error == 0 && span.file != 0)
-      add_handle(span, *location);
-  }
-
-  void add_handle(const Otf2Span& span, Otf2Location& location) {
-    if (span.does == "open")
-      if (const auto opened = handles_.opened(span.pid, span.file, span.begin_ns, path_of(span)))
-        location.create_handle(span.end_ns, *opened);
-    if (span.does == "close")
-      if (const auto closed = handles_.closed(span.pid, span.file, span.begin_ns, path_of(span)))
-        location.destroy_handle(span.end_ns, *closed);
+    if (span.is_asked && !span.what.empty())
+      add_changes(handles_, archive_, span, *location);
   }
 
   Otf2Archive& archive_;
@@ -307,15 +280,15 @@ Result<void> write_otf2(const TraceInput& input, const std::filesystem::path& pa
   std::string nothing;
   const Sink none(nothing); // the library writes the files
   Otf2Handles handles(**archive);
-  auto done = handles.load(input);
+  const std::string details = otf2_details_sql(input.engine.trace());
+  auto done = handles.load(input, details);
   Otf2Writer writer(**archive, handles);
   if (done)
     done = for_each_row(input.engine, kOtf2CausesSql, none,
                         [&](const TraceRow& row) { writer.add_cause(row); });
   if (done)
-    done =
-        for_each_row(input.engine, fmt::format(kOtf2SpansSql, requests_sql(input.engine.trace())),
-                     none, [&](const TraceRow& row) { writer.add(otf2_span(row)); });
+    done = for_each_row(input.engine, fmt::format(kOtf2SpansSql, details), none,
+                        [&](const TraceRow& row) { writer.add(otf2_span(row)); });
   writer.end();
   if (!done)
     return done;

@@ -8,8 +8,8 @@ extern const TraceFormat kTraceFormatOtf2 = {
     .name = "otf2",
     .suffix = "otf2",
     .doc = "an archive of the Open Trace Format 2 for Vampir, otf2-print and python3-otf2",
-    .omits = "events without a duration, access modes and descriptors of handles, and spans of a "
-             "thread that overlap 64 others without nesting",
+    .omits = "events without a duration, and spans of a thread that overlap 64 others without "
+             "nesting",
     .is_binary = true,
     .write_path = write_otf2,
 };
