@@ -18,7 +18,7 @@ namespace iotrail::output {
 
 // The meaning of a value, and with it its unit.
 enum class Meaning : std::uint8_t {
-  text,
+  text,    // also a sentence with values of other columns, on one line
   path,    // a long name that differs from others at both ends: a path, an address, a control group
   command, // a long text that differs from others at its beginning: a command, a list
   sentence, // a text of several words

@@ -102,7 +102,6 @@ std::string_view estimate_mark(std::uint64_t sum, std::uint64_t scale_factor) {
 
 std::string value_text(const Value& value, Meaning meaning, std::uint64_t scale_factor) {
   switch (meaning) {
-  case Meaning::text:
   case Meaning::path:
   case Meaning::command:
   case Meaning::sentence:
@@ -112,9 +111,10 @@ std::string value_text(const Value& value, Meaning meaning, std::uint64_t scale_
     return printable(text_of(value));
   case Meaning::remark:
     return remark_text(value);
+  case Meaning::text:
   case Meaning::label:
-    return std::holds_alternative<std::string>(value) ? printable(text_of(value))
-                                                      : remark_text(value);
+    return std::holds_alternative<std::vector<Sentence>>(value) ? remark_text(value)
+                                                                : printable(text_of(value));
   default:
     break;
   }

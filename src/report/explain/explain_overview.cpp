@@ -66,7 +66,7 @@ Section overview_section(const SmallResult& heads, const std::vector<Operation>&
                    .drop_priority = 1},
                   {.name = "process", .title = "process", .drop_priority = 2},
                   {.name = "path", .title = "file", .meaning = Meaning::path},
-                  {.name = "_mostly", .title = "most of it", .meaning = Meaning::label}},
+                  {.name = "_mostly", .title = "most of it"}},
       .shown = {0, 1, 2, 3, 4, 6, 5},
       .all_rows = operations.size()};
   for (std::size_t row = 0; row < operations.size(); ++row)
