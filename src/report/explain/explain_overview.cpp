@@ -54,21 +54,20 @@ Value largest_part(const Operation& operation) {
 } // namespace
 
 Section overview_section(const SmallResult& heads, const std::vector<Operation>& operations) {
-  Section section{
-      .id = "overview",
-      .title = title_of(operations),
-      .columns = {{.name = "op", .title = "operation"},
-                  {.name = "call", .title = "call"},
-                  {.name = "duration_ns", .title = "took", .meaning = Meaning::ns},
-                  {.name = "at_second",
-                   .title = "at second",
-                   .meaning = Meaning::second,
-                   .drop_priority = 1},
-                  {.name = "process", .title = "process", .drop_priority = 2},
-                  {.name = "path", .title = "file", .meaning = Meaning::path},
-                  {.name = "_mostly", .title = "most of it"}},
-      .shown = {0, 1, 2, 3, 4, 6, 5},
-      .all_rows = operations.size()};
+  Section section{.id = "overview",
+                  .title = title_of(operations),
+                  .columns = {{.name = "op", .title = "operation"},
+                              {.name = "call", .title = "call"},
+                              {.name = "duration_ns", .title = "took", .meaning = Meaning::ns},
+                              {.name = "at_second",
+                               .title = "at second",
+                               .meaning = Meaning::second,
+                               .drop_priority = 1},
+                              {.name = "process", .title = "process", .drop_priority = 2},
+                              {.name = "path", .title = "file", .meaning = Meaning::path},
+                              {.name = "_mostly", .title = "most of it"}},
+                  .shown = {0, 1, 2, 3, 4, 6, 5},
+                  .all_rows = operations.size()};
   for (std::size_t row = 0; row < operations.size(); ++row)
     section.rows.push_back(
         {{heads.value(row, "name"), heads.value(row, "what"), operations[row].span.length_ns(),
