@@ -28,13 +28,13 @@ WHERE l.by_op <> l.op_id
 GROUP BY w.of_op, l.direction, l.cause, l.confidence, l.set_off_by
 ORDER BY first_ns)";
 
-// The largest parts of what its devices served besides.
+// The largest parts of what its devices served besides. With {4} for its numbers of operations.
 inline constexpr std::string_view kMeanwhileSql = R"(
 WITH wanted AS ({2})
 SELECT w.of_op AS of_op, coalesce(m.device_name, 'the device') AS device, m.direction AS direction, any_value(y.words) AS words,
        m.comm AS comm, m.pid AS pid, total(m.bytes) AS bytes
 FROM served_meanwhile AS m JOIN wanted AS w ON m.op_id = w.op LEFT JOIN causes AS y ON m.cause = y.cause
-WHERE m.op_id IN (SELECT op FROM wanted)
+WHERE m.op_id IN ({4})
 GROUP BY w.of_op, m.device_name, m.direction, m.cause, m.comm, m.pid
 QUALIFY row_number() OVER (PARTITION BY w.of_op ORDER BY total(m.bytes) DESC, m.pid, m.cause) <= 3
 ORDER BY bytes DESC, pid, words)";

@@ -31,6 +31,22 @@ std::string wanted_sql(const std::string& ids, bool has_library) {
                      own, ids);
 }
 
+// The numbers that wanted_sql() selects. The engine looks only at listed operations; after a query for them, it
+// would first compare all operations of the trace with all I/O of their devices.
+Result<std::string> wanted_list(analysis::Engine& engine, const std::string& wanted) {
+  constexpr std::size_t kMostListed =
+      10'000; // a longer statement takes longer to plan than it saves
+  const auto rows = SmallResult::query(engine, wanted);
+  if (!rows)
+    return std::unexpected(rows.error());
+  if (rows->size() > kMostListed)
+    return "SELECT op FROM wanted";
+  std::string list;
+  for (std::size_t row = 0; row < rows->size(); ++row)
+    list += fmt::format("{}{}", list.empty() ? "" : ", ", rows->number(row, "op"));
+  return list;
+}
+
 // Calls row(operation, rows, number) for each row; the query names its operation `of_op`. In a
 // forged trace operations may share a number: the first of them has the rows.
 template <class Row>
@@ -250,10 +266,13 @@ Result<void> add_parts(analysis::Engine& engine, std::vector<Operation>& operati
   const bool has_library = std::ranges::any_of(operations, &Operation::is_library);
   const std::string_view times = has_library ? "op_time" : "call_parts";
   const std::string wanted = wanted_sql(ids, has_library);
+  const auto listed = has_library ? wanted_list(engine, wanted) : ids;
+  if (!listed)
+    return std::unexpected(listed.error());
   for (const auto& [sql, add] : kQuestions)
-    if (Result<void> added =
-            visit_rows(engine, fmt::format(fmt::runtime(sql), ids, times, wanted, kPartsShown),
-                       operations, add);
+    if (Result<void> added = visit_rows(
+            engine, fmt::format(fmt::runtime(sql), ids, times, wanted, kPartsShown, *listed),
+            operations, add);
         !added)
       return added;
   return {};
