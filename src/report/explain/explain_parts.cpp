@@ -31,11 +31,11 @@ std::string wanted_sql(const std::string& ids, bool has_library) {
                      own, ids);
 }
 
-// The numbers that wanted_sql() selects. The engine looks only at listed operations; after a query for them, it
-// would first compare all operations of the trace with all I/O of their devices.
+// The numbers that wanted_sql() selects. The engine looks only at listed operations. After a query for
+// them, it would first compare all operations of the trace with all I/O of their devices. A longer
+// list takes longer to plan than it saves.
 Result<std::string> wanted_list(analysis::Engine& engine, const std::string& wanted) {
-  constexpr std::size_t kMostListed =
-      10'000; // a longer statement takes longer to plan than it saves
+  constexpr std::size_t kMostListed = 10'000;
   const auto rows = SmallResult::query(engine, wanted);
   if (!rows)
     return std::unexpected(rows.error());
